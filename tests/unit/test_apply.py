@@ -4,8 +4,8 @@ import io
 import json
 import signal
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,114 +20,22 @@ from adminview.cli.output.printing import Console
 from adminview.cli.planning.apply import PlanError, PlanRunner
 from adminview.cli.planning.cdk import CdkDeployer, find_cdk
 from adminview.cli.planning.steps import (
-    DeployApi,
-    DeployCode,
-    DeployWatch,
     Phase,
-    Step,
-    SweepStep,
     WarmUp,
 )
 from adminview.cli.shutdown import Shutdown, graceful_shutdown
-from tests.support.plan_simulator import World, index, model, question
-
-OLDER, NEWER, CITY = index("Older", "k"), index("Newer", "k", include=()), index("City", "c")
-OLD = model({"Orders": "a"}, (OLDER, CITY), (question("q", OLDER), question("of-city", CITY)))
-NEW = model({"Orders": "b"}, (NEWER,), (question("q", NEWER),))
-
-
-@dataclass
-class Site:
-    """A world that is changed by an application."""
-
-    world: World
-    model: Description
-    deaf: bool = False  # deployments say that they went well, and did nothing
-    trouble: str = ""
-    stops: Callable[[str], bool] = lambda _: False
-    said: list[str] = field(default_factory=list)
-    code: DeployCode | None = None
-    deployments: int = 0
-
-    def application(self) -> PlanRunner:
-        return PlanRunner(
-            model=self.model,
-            read=self.read,
-            deployer=self,
-            builder=self,
-            now=lambda: self.world.now,
-            sleep=self.sleep,
-            stopped=lambda: any(map(self.stops, self.said)),
-            notify=self.said.append,
-        )
-
-    def read(self, _: Description) -> Deployed:
-        return self.world.deployed
-
-    def sleep(self, seconds: float) -> None:
-        self.world.now += seconds
-
-    def deploy(self, stacks: Sequence[str], phase: Phase) -> None:
-        self.deployments += 1
-        assert self.deployments < 50
-        steps: dict[Sequence[str], Step | None] = {
-            ("Api",): DeployApi(reason="", phase=phase),
-            ("Sync", "Recovery"): self.code,
-            ("Watch",): DeployWatch(reason=""),
-        }
-        if not self.deaf:
-            step = steps.get(tuple(stacks)) or _Deployment(reason="", phase=phase)
-            if isinstance(step, _Deployment):
-                self.world._view(step, self.model)
-            else:
-                self.world.carry_out(step, self.model)
-
-    def await_index(self, name: str, *, gone: bool, stopped: Callable[[], bool]) -> None:
-        assert name
-        assert gone in (True, False)
-        assert stopped() in (True, False)
-        self.world._indexes_settle()
-
-    def warm_up(self, step: WarmUp, *, stopped: Callable[[], bool]) -> None:
-        assert not stopped()
-        facts = self.world.deployed
-        indexes = [replace(index, warm_writes=step.units) for index in facts.indexes or ()]
-        self.world.deployed = replace(facts, warm_writes=step.units, indexes=tuple(indexes))
-
-    def await_totals(self, *, stopped: Callable[[], bool]) -> None:
-        assert not stopped()
-
-    def invalidate(self, step: DeployCode) -> None:
-        self.code = step
-
-    def backfill(self, source: str) -> str:
-        if not self.trouble:
-            self.world._backfill(source, self.model)
-        return self.trouble
-
-    def sweep(self, sources: Sequence[str]) -> str:
-        self.world.carry_out(SweepStep(reason="", sources=tuple(sources)), self.model)
-        return ""
-
-
-class _Deployment(Step):
-    """A deployment of the View stack."""
-
-    title = "deploy the view"
+from tests.support.plan_simulator import index, model
+from tests.support.plan_site import NEW, OLD, Site, deployed_site
 
 
 @pytest.fixture
 def site() -> Site:
-    """Deploy the older model, some time ago."""
-    world = World()
-    world.reach(OLD)
-    world.now += 1000
-    return Site(world, NEW)
+    return deployed_site()
 
 
 def test_warm_throughput_is_raised_once_and_before_the_first_backfill(site: Site) -> None:
     site.warm_up(WarmUp(reason="", units=4_000, table=True), stopped=lambda: False)
-    assert replace(site.application(), peak=20_000).apply({"drop index City", "drop index Older"})
+    assert replace(site.runner(), peak=20_000).apply({"drop index City", "drop index Older"})
     raised = [step for step in site.said if "warm throughput" in step]
     backfills = [step for step in site.said if "backfill" in step]
     assert len(raised) == 1
@@ -135,7 +43,7 @@ def test_warm_throughput_is_raised_once_and_before_the_first_backfill(site: Site
 
 
 def test_a_plan_is_carried_out_and_says_where_it_is(site: Site) -> None:
-    application = site.application()
+    application = site.runner()
     count = len(application.plan().steps)
     assert application.apply(application.plan().destroyed)
     assert list(site.world.unmet(NEW)) == []
@@ -143,15 +51,51 @@ def test_a_plan_is_carried_out_and_says_where_it_is(site: Site) -> None:
     assert site.said[-1].startswith(f"step {count} of {count}: ")
 
 
+Recorded = list[tuple[str, list[str], list[str]]]
+
+
+def recording(site: Site, recorded: Recorded) -> PlanRunner:
+    return site.runner(record=lambda *steps: recorded.append(steps))
+
+
+def test_every_step_is_recorded_when_it_begins_and_at_the_end(site: Site) -> None:
+    recorded: Recorded = []
+    titles = [step.title for step in site.runner().plan().steps]
+    assert recording(site, recorded).apply(site.runner().plan().destroyed)
+    states = [state for state, _, _ in recorded]
+    assert states == [*["running"] * len(titles), "done"]
+    assert recorded[0][1:] == ([], titles)
+    assert recorded[-1][1:] == (titles, [])
+    assert [remaining[0] for _, _, remaining in recorded[:-1]] == titles
+
+
+def test_a_failed_or_stopped_step_is_recorded(site: Site) -> None:
+    recorded: Recorded = []
+    site.trouble = "too many items failed"
+    with pytest.raises(PlanError):
+        recording(site, recorded).apply(())
+    assert (recorded[-1][0], recorded[-1][2][0]) == ("failed", "backfill Orders")
+    site.stops = lambda said: "backfill" in said
+    assert not recording(site, recorded).apply(())
+    assert (recorded[-1][0], recorded[-1][2][0]) == ("stopped", "backfill Orders")
+
+
+def test_a_plan_without_steps_records_nothing(site: Site) -> None:
+    site.runner().apply(site.runner().plan().destroyed)
+    recorded: Recorded = []
+    assert recording(site, recorded).apply(())
+    assert recorded == []
+
+
 def test_nothing_is_destroyed_that_nobody_agreed_on(site: Site) -> None:
     with pytest.raises(PlanError, match="'drop index Older' was not in the plan that you"):
-        site.application().apply(["drop index City"])
+        site.runner().apply(["drop index City"])
     assert {"Older", "City"} <= {one.name for one in site.world.deployed.indexes or ()}
 
 
 def test_an_index_is_not_dropped_while_it_is_queried(site: Site) -> None:
     """Somebody deploys the old API at the last moment."""
-    application = site.application()
+    application = site.runner()
     looks = iter(range(10_000))
 
     def read(given: Description) -> Deployed:
@@ -167,7 +111,7 @@ def test_an_index_is_not_dropped_while_it_is_queried(site: Site) -> None:
 def test_a_step_that_changes_nothing_is_not_done_again_and_again(site: Site) -> None:
     site.deaf = True
     with pytest.raises(PlanError, match="was completed and is needed again"):
-        site.application().apply(())
+        site.runner().apply(())
 
 
 def test_a_backfill_in_trouble_ends_the_plan_there(site: Site) -> None:
@@ -175,19 +119,19 @@ def test_a_backfill_in_trouble_ends_the_plan_there(site: Site) -> None:
     with pytest.raises(
         PlanError, match="'backfill Orders' did not complete: too many items failed"
     ):
-        site.application().apply(())
+        site.runner().apply(())
     assert site.world.deployed.pending == {"q": "Older"}
 
 
 def test_a_stop_within_a_backfill_is_no_trouble(site: Site) -> None:
     site.trouble, site.stops = "stopped", lambda said: "backfill" in said
-    assert not site.application().apply(())
+    assert not site.runner().apply(())
 
 
 def test_a_stop_cuts_a_pause_short_and_begins_nothing_new(site: Site) -> None:
     site.stops = lambda said: "wait " in said and "active" not in said
     before = site.world.now
-    assert not site.application().apply(())
+    assert not site.runner().apply(())
     assert site.world.now == before
     assert "wait 300 seconds" in site.said[-1]
 
@@ -195,7 +139,7 @@ def test_a_stop_cuts_a_pause_short_and_begins_nothing_new(site: Site) -> None:
 def run(site: Site, confirm: Callable[[str], bool] | None) -> tuple[int, str]:
     """Carry a plan out as the command does, and give its status and what it printed."""
     console = Console(file=io.StringIO(), width=200)
-    application = site.application()
+    application = site.runner()
     deployed = application.read(application.model)
     status = carry_out(application, deployed, console, confirm)
     assert isinstance(console.file, io.StringIO)
@@ -239,7 +183,7 @@ def test_a_signal_ends_the_command_at_a_prompt_and_stops_it_gracefully_at_work(
 
     site.stops = works
     console = Console(file=io.StringIO(), width=200)
-    application = site.application()
+    application = site.runner()
     deployed = application.read(application.model)
     working = partial(graceful_shutdown, Shutdown())
     assert carry_out(application, deployed, console, asks, working) == DONE
@@ -262,7 +206,7 @@ def test_the_command_says_why_it_refuses_and_why_it_stopped(site: Site) -> None:
 
 def test_a_plan_without_steps_says_so(site: Site) -> None:
     console = Console(file=io.StringIO())
-    show(replace(site.application(), model=OLD).plan(), console, as_json=False)
+    show(replace(site.runner(), model=OLD).plan(), console, as_json=False)
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue().startswith("nothing to do: ")
 

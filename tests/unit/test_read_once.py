@@ -55,6 +55,9 @@ class RecordingClient(Client):
     def get_item(self, **_: Any) -> Any:
         return {}
 
+    def put_item(self, **_: Any) -> Any:
+        return {}
+
     def describe_continuous_backups(self, **_: Any) -> Any:
         return {"ContinuousBackupsDescription": {}}
 

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from adminview.aws.boto3_clients import streams_client
+from adminview.bulk.lease_table import progress_table
 from adminview.bulk.runs import Bulk
 from adminview.cli.bulk.segment_pool import Limits, RunOptions, connect
 from adminview.cli.commands.backfill import Segments, Tolerate, execute_run
@@ -32,6 +33,7 @@ from adminview.cli.output.printing import Console, TextTable, confirm, doing, ec
 from adminview.cli.planning.apply import BulkBuilder, PlanError, PlanRunner
 from adminview.cli.planning.cdk import CdkDeployer
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
+from adminview.cli.planning.record import PlanRecord
 from adminview.cli.planning.sample import find_moved_rows
 from adminview.cli.planning.steps import Plan
 from adminview.cli.shutdown import Shutdown, graceful_shutdown
@@ -150,6 +152,7 @@ def apply(  # noqa: PLR0913 - a command's options
         peak=peak_wcu,
         stopped=stop.event.is_set,
         notify=_announce,
+        record=PlanRecord(tables.client, progress_table(tables.view), registry().fingerprint).write,
     )
     doing("reading the deployment")
     deployed = reader_of(deployment, against).read(model)

@@ -15,7 +15,13 @@ from adminview.cli.deployment.completions import (
     markers,
     stale_attributes,
 )
-from adminview.http_api.operations.status import CompletedRun, ProgressFacts, RunProgress
+from adminview.cli.planning.record import AppliedSteps, PlanRecord
+from adminview.http_api.operations.status import (
+    ApplyProgress,
+    CompletedRun,
+    ProgressFacts,
+    RunProgress,
+)
 from adminview.model import Registry
 from adminview.model.errors import ServiceError
 
@@ -38,6 +44,7 @@ class ProgressReader:
         try:
             completions = self.table.completions(deadline=deadline)
             runs = [*self._runs(deadline)]
+            applied = PlanRecord(self.table.client, self.table.name).read()
         except ServiceError as error:
             if error.code != NO_TABLE:
                 raise
@@ -53,6 +60,7 @@ class ProgressReader:
             ],
             stale=[name for name in sources if stale_attributes(completions, name, model)],
             pending=sorted(self.pending),
+            apply=None if applied is None else _apply_progress(applied),
         )
 
     def verifications(self) -> Completions:
@@ -83,6 +91,17 @@ class ProgressReader:
                 model=current[0].model,
                 lease_until=lease if lease > self.now() else None,
             )
+
+
+def _apply_progress(applied: AppliedSteps) -> ApplyProgress:
+    return ApplyProgress(
+        state=applied.state,
+        model=applied.model,
+        done=applied.done,
+        remaining=applied.remaining,
+        started=applied.started,
+        at=applied.at,
+    )
 
 
 def is_verification(run: str) -> bool:

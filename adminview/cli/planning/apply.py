@@ -15,6 +15,7 @@ from adminview.cli.deployment.completions import CompletionMarkers
 from adminview.cli.deployment.facts import Deployed
 from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
+from adminview.cli.planning.record import DONE, FAILED, RUNNING, STOPPED
 from adminview.cli.planning.refusals import in_use
 from adminview.cli.planning.steps import (
     AwaitIndex,
@@ -108,6 +109,8 @@ class PlanRunner:
     peak: int | None = None  # write units per second that the view must take at once
     stopped: Callable[[], bool] = lambda: False
     notify: Callable[[str], None] = field(default=lambda _: None)
+    # Records the state, the titles of the completed steps and those of the others.
+    record: Callable[[str, list[str], list[str]], object] = field(default=lambda *_: None)
 
     def plan(self, deployed: Deployed | None = None) -> Plan:
         """Plan from *deployed*, or from the deployment as it is now."""
@@ -122,9 +125,26 @@ class PlanRunner:
         Raises PlanError if a step is refused or fails.
         """
         done: list[Step] = []
+        remaining: list[Step] = []
+        try:
+            finished = self._apply(agreed, deployed, done, remaining)
+        except BaseException:
+            self._record(FAILED, done, remaining)
+            raise
+        self._record(DONE if finished else STOPPED, done, remaining)
+        return finished
+
+    def _apply(
+        self,
+        agreed: Collection[str],
+        deployed: Deployed | None,
+        done: list[Step],
+        remaining: list[Step],
+    ) -> bool:
         while True:
             deployed = self.read(self.model) if deployed is None else deployed
             plan = self.plan(deployed)
+            remaining[:] = plan.steps
             if plan.refusals:
                 raise PlanError("; ".join(plan.refusals))
             if not plan.steps:
@@ -137,10 +157,15 @@ class PlanRunner:
                 msg = f"{step.title!r} was completed and is needed again: something undoes it"
                 raise PlanError(msg)
             self._check(step, agreed)
+            self._record(RUNNING, done, remaining)
             if not self._carry_out(step):
                 return False
             done.append(step)
             deployed = None
+
+    def _record(self, state: str, done: list[Step], remaining: list[Step]) -> None:
+        if done or remaining:
+            self.record(state, [step.title for step in done], [step.title for step in remaining])
 
     def _check(self, step: Step, agreed: Collection[str]) -> None:
         """Refuse to destroy what was not agreed on, or an index that is in use."""

@@ -34,16 +34,21 @@ export function DeadLetters({ canRepair }) {
     job ??
     jobs.data?.jobs.find((one) => one.state === "running" || one.state === "stopping") ??
     null;
+  const [ended, setEnded] = useState(0);
   const opened = url.searchParams.get("id");
   /** @param {Job} started */
   const follow = (started) => {
     setAction(null);
     setJob(started);
   };
+  const over = () => {
+    reload();
+    setEnded((before) => before + 1);
+  };
   return html`<${Title}>Dead letters<//>
     ${error && html`<${Failure} error=${error} retry=${reload} />`}
     ${!data && !error && html`<${Loading} what="Reading the queue" cancel=${cancel} />`}
-    ${running && html`<${Work} key=${running.id} job=${running} ended=${reload} />`}
+    ${running && html`<${Work} key=${running.id} job=${running} ended=${over} />`}
     ${data && html`<${Queue} letters=${data} reload=${reload} />`}
     ${data?.groups.map(
       (group) =>
@@ -52,14 +57,14 @@ export function DeadLetters({ canRepair }) {
     ${opened && html`<${Details} id=${opened} canRepair=${canRepair} act=${setAction} close=${() => navigate("/dead-letters")} />`}
     ${action?.action === "preview" && html`<${PreviewDialog} action=${action} close=${() => setAction(null)} canRepair=${canRepair} act=${setAction} />`}
     ${action && action.action !== "preview" && html`<${Repair} action=${action} close=${() => setAction(null)} started=${follow} />`}
-    <${Audit} turn=${running?.state} />`;
+    <${Audit} turn=${`${running?.id} ${ended}`} />`;
 }
 
 /** @param {{letters: Letters, reload: () => void}} props */
 function Queue({ letters, reload }) {
   const { queue, invisible, groups } = letters;
   return html`
-    <p role="status">${queue.ready.toLocaleString()} can be received now, ${invisible.count.toLocaleString()} are invisible${invisible.latest && html` until <time datetime=${invisible.latest} title=${invisible.latest}>${moment(invisible.latest)}</time> at the latest`}. ${" "}
+    <p role="status">${queue.ready.toLocaleString()} ready, ${invisible.count.toLocaleString()} invisible${invisible.latest && html` until <time datetime=${invisible.latest} title=${invisible.latest}>${moment(invisible.latest)}</time> at the latest`}. ${" "}
       <button type="button" class="small" onClick=${reload}>Refresh</button></p>
     ${
       invisible.count > 0 &&
@@ -68,7 +73,7 @@ function Queue({ letters, reload }) {
         ${invisible.known.length > 0 && html`<ul>${invisible.known.map((one) => html`<li><${Text} text=${one.item} /> (${one.error}) until <time datetime=${one.until}>${moment(one.until)}</time></li>`)}</ul>`}
       </details>`
     }
-    ${!groups.length && html`<p class="empty">${invisible.count ? "No dead letter can be received at the moment." : "No dead letters: every record is in the view."}</p>`}
+    ${!groups.length && html`<p class="empty">${invisible.count ? "No dead letter is ready at the moment: all are invisible." : "No dead letters: every record is in the view."}</p>`}
     ${!letters.complete && html`<p class="verdict attention">There are more dead letters than this list shows.</p>`}`;
 }
 
@@ -229,9 +234,9 @@ function Work({ job, ended }) {
   const outcomes = Object.entries(now.outcomes).filter(([, number]) => number);
   return html`<section class="job" aria-label="Repair in progress">
     <h2>${now.action === "replay" ? "Replay" : "Discard"} ${now.state}</h2>
-    <progress aria-label="Progress" value=${now.handled} max=${now.total ?? undefined}></progress>
-    <p role="status">${now.handled}${now.total !== null && ` of ${now.total}`} handled${outcomes.map(([name, number]) => `, ${number} ${name}`)}; ${now.rowsPut} rows written, ${now.rowsDeleted} deleted</p>
-    ${Object.entries(now.reasons).map(([reason, number]) => html`<p><${Text} text=${reason} /> × ${number}</p>`)}
+    <progress aria-label="Progress" value=${over ? 1 : now.total === null ? undefined : now.handled} max=${over ? 1 : (now.total ?? undefined)}></progress>
+    <p role="status">${now.handled}${now.total !== null && ` of ${now.total}`} handled${outcomes.map(([name, number]) => `, ${number} ${name.replaceAll("_", " ")}`)}${now.rowsPut !== null && now.rowsDeleted !== null && `; ${now.rowsPut.toLocaleString()} rows written, ${now.rowsDeleted.toLocaleString()} deleted`}</p>
+    ${Object.entries(now.reasons).map(([reason, number]) => html`<p class="verdict attention"><${Text} text=${reason} /> × ${number}</p>`)}
     ${now.problem && html`<p class="verdict problem"><${Text} text=${now.problem} /></p>`}
     ${error && html`<${Failure} error=${error} />`}
     ${now.state === "running" && html`<button type="button" onClick=${stop}>Stop</button>`}
@@ -253,12 +258,12 @@ function Audit({ turn }) {
     ${
       data &&
       data.entries.length > 0 &&
-      html`<${Table} label="Audit trail" head=${["time", "by", "action", "reason", "outcome"]}>
+      html`<${Table} label="Audit trail" head=${["time", "by", "action", "reason", "item or dead letter", "outcome"]}>
       ${data.entries.map(
         (
           entry,
         ) => html`<tr><td><time datetime=${entry.at} title=${entry.at}>${moment(entry.at)}</time></td><td><${Text} text=${entry.by} /></td>
-        <td>${entry.action}</td><td><${Text} text=${entry.reason} /></td><td>${entry.outcome ?? ""}</td></tr>`,
+        <td>${entry.action}</td><td><${Text} text=${entry.reason} /></td><td><${Text} text=${entry.item ?? entry.id ?? ""} /></td><td>${(entry.outcome ?? "").replaceAll("_", " ")}</td></tr>`,
       )}<//><p class="muted">From <code>${data.file}</code>.</p>`
     }
   </section>`;

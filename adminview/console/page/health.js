@@ -4,7 +4,7 @@ import { html } from "./html.js";
 import { Link, patternUrl } from "./router.js";
 import { Failure, Loading, Table, Text, Title, useRoute } from "./ui.js";
 
-/** @import { Measure, Progress, SourceStatus, Status, Target } from "./types.d.ts" */
+/** @import { Apply, Measure, Progress, SourceStatus, Status, Target } from "./types.d.ts" */
 
 const STATES = {
   healthy: ["ok", "healthy"],
@@ -13,6 +13,29 @@ const STATES = {
   problem: ["problem", "problem"],
   unknown: ["unknown", "unknown"],
 };
+
+const KINDS = {
+  backfill: "backfill",
+  sweep: "sweep",
+  migrate: "migration",
+  verify: "verification of the items",
+  "verify-rows": "verification of the rows",
+  "daily-verify": "scheduled verification of the items",
+  "daily-verify-rows": "scheduled verification of the rows",
+};
+
+/** Split the name of a run into its task and its subject.
+ * @param {string} run @returns {[string, string]} */
+function halves(run) {
+  const [kind = "", ...subject] = run.split("/");
+  return [kind, subject.join("/")];
+}
+
+/** Return what a run does, in words. @param {string} kind @param {string} subject */
+function named(kind, subject) {
+  const task = KINDS[/** @type {keyof typeof KINDS} */ (kind)] ?? kind;
+  return `${task} of ${subject === "*" ? "the whole view" : subject}`;
+}
 
 /** @param {{target: Target}} props */
 export function Health({ target }) {
@@ -35,13 +58,19 @@ function State({ state }) {
 /** @param {{status: Status}} props */
 function Overview({ status }) {
   const { alarms, pending, model } = status;
+  const waiting = status.sources.filter((source) => source.deadLetters.value);
   return html`
     <p class="lead" role="status"><${State} state=${status.state} /> <span class="muted">as of <time datetime=${status.at} title=${status.at}>${moment(status.at)}</time></span></p>
-    ${status.problems.length > 0 && html`<ul class="problems">${status.problems.map((problem) => html`<li><${Text} text=${problem} /></li>`)}</ul>`}
+    ${
+      status.problems.length + waiting.length > 0 &&
+      html`<ul class="problems">${status.problems.map((problem) => html`<li><${Text} text=${problem} /></li>`)}
+        ${waiting.map(({ name, deadLetters }) => html`<li><${Text} text=${name} /> has ${deadLetters.value?.toLocaleString()} ${deadLetters.value === 1 ? "dead letter" : "dead letters"}. <${Link} href="/dead-letters">Show dead letters<//></li>`)}</ul>`
+    }
     <h2>Sources</h2>
-    <${Table} label="Sources" head=${["source", "state", "lag", `records${status.window ? ` in ${status.window}` : ""}`, "rows written", "dead letters", "drift", "last verification"]}>
+    <${Table} label="Sources" head=${["source", "state", ...["lag", `records${status.window ? ` in ${status.window}` : ""}`, "rows written", "dead letters", "drift"].map((title) => ({ title, number: true })), "last verification"]}>
       ${status.sources.map((source) => html`<${SourceRow} key=${source.name} source=${source} />`)}
     <//>
+    ${[...unknowns(status.sources)].map(([reason, names]) => html`<p class="muted">The ${[...names].join(", ")} are unknown: <${Text} text=${reason} />.</p>`)}
     <h2>Alarms</h2>
     ${
       alarms.known
@@ -58,6 +87,21 @@ function Overview({ status }) {
     <p>${model.same === null ? "The deployed model is unknown." : model.same ? "The view files here are the deployed model." : html`The view files here differ from the deployed model <code>${model.deployed}</code>. Run <code>adminview model diff</code>.`} <code>${model.local}</code></p>`;
 }
 
+/** Return why measures are unknown: for each reason, what it concerns.
+ * @param {SourceStatus[]} sources */
+function unknowns(sources) {
+  /** @type {Map<string, Set<string>>} */
+  const reasons = new Map();
+  for (const { lag, records, writes, deadLetters, drift, verified } of sources) {
+    const measures = { lag, records, "rows written": writes, "dead letters": deadLetters, drift };
+    for (const [name, { value, reason }] of Object.entries(measures))
+      if (value === null && reason) reasons.set(reason, (reasons.get(reason) ?? new Set()).add(name));
+    const { at, reason } = verified;
+    if (!at && reason) reasons.set(reason, (reasons.get(reason) ?? new Set()).add("last verification"));
+  }
+  return reasons;
+}
+
 /** @param {{source: SourceStatus}} props */
 function SourceRow({ source }) {
   const { verified } = source;
@@ -65,7 +109,7 @@ function SourceRow({ source }) {
     <th scope="row"><${Text} text=${source.name} /></th>
     <td><${State} state=${source.state} /></td>
     ${[source.lag, source.records, source.writes, source.deadLetters, source.drift].map((measure) => html`<td class="number"><${Number_} measure=${measure} /></td>`)}
-    <td>${verified.at ? html`<time datetime=${verified.at} title=${verified.at}>${moment(verified.at)}</time>${verified.complete === false && " (not finished)"}` : html`<span class="muted" title=${verified.reason ?? ""}>${verified.reason ?? "never"}</span>`}</td>
+    <td>${verified.at ? html`<time datetime=${verified.at} title=${verified.at}>${moment(verified.at)}</time>${verified.complete === false && " (not finished)"}` : html`<span class="muted" title=${verified.reason ?? ""}>${verified.reason ? "unknown" : "never"}</span>`}</td>
   </tr>`;
 }
 
@@ -76,6 +120,19 @@ function Number_({ measure }) {
   const text =
     measure.unit === "seconds" ? duration(measure.value) : measure.value.toLocaleString();
   return html`<span title=${`${measure.value}${measure.at ? ` at ${measure.at}` : ""}`}>${text}</span>`;
+}
+
+/** @param {{apply: Apply}} props */
+function Steps({ apply }) {
+  const done = apply.steps.filter((step) => step.state === "done").length;
+  const begun = html`<time datetime=${apply.at} title=${apply.at}>${moment(apply.at)}</time>`;
+  return html`<section class="job" aria-label="Plan">
+    <h3>plan <span class="muted">${apply.state}</span></h3>
+    <progress aria-label="Steps of the plan" value=${done} max=${apply.steps.length}></progress>
+    <p>${done} of ${apply.steps.length} steps done; ${apply.state === "running" ? "this step began" : "it ended"} ${begun}.</p>
+    <ol class="steps">${apply.steps.map((step) => html`<li aria-current=${step.state === "running" ? "step" : undefined}><${Text} text=${step.title} /> <span class="muted">${step.state}</span></li>`)}</ol>
+    ${apply.state === "running" ? html`<p class="muted">If its command was ended, <code>adminview apply</code> continues here.</p>` : html`<p class="verdict attention">It did not complete. <code>adminview apply</code> continues here.</p>`}
+  </section>`;
 }
 
 /** @param {{stage: boolean}} props */
@@ -89,20 +146,21 @@ function Runs({ stage }) {
   const { plan } = data;
   return html`<h2>Work in progress</h2>
     ${!data.known && html`<p class="muted">Unknown: ${data.reason}</p>`}
+    ${plan.apply && plan.apply.state !== "done" && html`<${Steps} apply=${plan.apply} />`}
     ${data.known && !data.runs.length && html`<p class="empty">No backfill, sweep, migration or verification is running.</p>`}
     ${data.runs.map(
       (run) => html`<section class="job" key=${run.run}>
-        <h3>${run.kind} of ${run.subject === "*" ? "the whole view" : run.subject} <span class="muted">${run.state}</span></h3>
-        <progress aria-label=${`${run.kind} of ${run.subject}`} value=${run.segmentsDone} max=${run.segments}></progress>
+        <h3>${named(run.kind, run.subject)} <span class="muted">${run.state === "waiting" ? "waiting for a worker" : run.state}</span></h3>
+        <progress aria-label=${named(run.kind, run.subject)} value=${run.segmentsDone} max=${run.segments}></progress>
         <p>${run.segmentsDone} of ${run.segments} segments${Object.entries(run.counts).map(([name, number]) => `, ${number.toLocaleString()} ${name}`)}</p>
       </section>`,
     )}
     ${
       (plan.unbuilt.length > 0 || plan.stale.length > 0) &&
-      html`<p class="verdict attention">Rows to build: ${[...plan.unbuilt, ...plan.stale].join(", ")}. ${stage ? html`Run <code>adminview plan</code>, then <code>adminview apply</code>.` : html`Run <code>adminview backfill</code>.`}</p>`
+      html`<p class=${stage ? "verdict attention" : "muted"}>No backfill with these view files is recorded for ${[...new Set([...plan.unbuilt, ...plan.stale])].join(", ")}. ${stage ? html`Run <code>adminview plan</code>, then <code>adminview apply</code>.` : html`Items from before the sync began need one: <code>adminview backfill</code>.`}</p>`
     }
     ${
       data.completed.length > 0 &&
-      html`<details><summary>Completed</summary><ul>${data.completed.map((run) => html`<li>${run.run}${run.at && html`, <time datetime=${run.at} title=${run.at}>${moment(run.at)}</time>`}${!run.current && " (by an older model)"}</li>`)}</ul></details>`
+      html`<details><summary>Completed</summary><ul>${data.completed.map((run) => html`<li>${named(...halves(run.run))}${run.at && html`, <time datetime=${run.at} title=${run.at}>${moment(run.at)}</time>`}${!run.current && " (by an older model)"}</li>`)}</ul></details>`
     }`;
 }

@@ -44,13 +44,13 @@ function App() {
     setExpired(null);
   };
   return html`
-    ${session ? html`<${Frame} session=${session} />` : html`<main class="starting">${error ? html`<${Failure} error=${error} retry=${load} />` : html`<p role="status">Connecting to the console …</p>`}</main>`}
+    ${session ? html`<${Frame} session=${session} help=${() => setHelp(true)} />` : html`<main class="starting">${error ? html`<${Failure} error=${error} retry=${load} />` : html`<p role="status">Connecting to the console …</p>`}</main>`}
     ${expired && html`<${SignIn} reason=${expired.reason} done=${signedIn} />`}
     ${help && html`<${Help} close=${() => setHelp(false)} />`}`;
 }
 
-/** @param {{session: Session}} props */
-function Frame({ session }) {
+/** @param {{session: Session, help: () => void}} props */
+function Frame({ session, help }) {
   const url = useUrl();
   const screens = SCREENS.filter((screen) => session.features.includes(screen.feature));
   return html`
@@ -65,6 +65,7 @@ function Frame({ session }) {
         ${session.target.kind === "stage" ? "stage " : ""}<${Text} text=${session.target.name} />
       </span>
       <${Theme} />
+      <button type="button" class="small" aria-label="Keyboard shortcuts" title="Keyboard shortcuts" onClick=${help}>?</button>
     </header>
     <main id="content"><${Guarded} key=${url.pathname} url=${url} session=${session} /></main>`;
 }

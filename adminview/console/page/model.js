@@ -1,5 +1,6 @@
 // The model as a diagram: sources, views, the table with its indexes and totals, access patterns.
 import { useState } from "preact/hooks";
+import { localized } from "./format.js";
 import { html } from "./html.js";
 import { Link, patternUrl } from "./router.js";
 import { Failure, Loading, Text, Title, useRoute, Value } from "./ui.js";
@@ -12,6 +13,15 @@ const COLUMNS = [
   { title: "Table, indexes, totals", kinds: ["table", "index", "total"] },
   { title: "Access patterns", kinds: ["pattern"] },
 ];
+// What an edge means, seen from its start and from its end.
+const WORDS = {
+  derives: { out: "is read by view", back: "reads source" },
+  writes: { out: "writes rows to", back: "has the rows of" },
+  enters: { out: "writes entries to", back: "has the entries of" },
+  "adds-to": { out: "adds to total", back: "sums up the rows of" },
+  serves: { out: "answers", back: "queries" },
+  joins: { out: "joins rows of", back: "is joined by" },
+};
 const WIDTH = 222; // of a node
 const GAP = 70; // between columns
 const LINE = 34; // from node to node
@@ -28,7 +38,7 @@ export function ModelScreen() {
     ${!data && !error && html`<${Loading} what="Loading the model" cancel=${cancel} />`}
     ${
       data &&
-      html`<p>Fingerprint <code>${data.fingerprint}</code>${data.locked === false && html` <span class="badge attention">differs from the lock file</span>`}. Choose a part to see what it is connected with.</p>
+      html`<p>From the source tables on the left to the queries on the right. Choose a part to see what it is connected with. <span class="muted">Fingerprint of the model: <code>${data.fingerprint}</code></span>${data.locked === false && html` <span class="badge attention">differs from the lock file</span>`}</p>
       <${Diagram} model=${data} chosen=${chosen} choose=${setChosen} />
       ${chosen && html`<${Part} model=${data} id=${chosen} choose=${setChosen} />`}
       <h2>Recent changes</h2>
@@ -36,7 +46,7 @@ export function ModelScreen() {
       <ol class="changes">${data.changes.map(
         (
           change,
-        ) => html`<li><strong>${change.day}</strong> <${Text} text=${change.reason} /> <code>${change.model}</code>
+        ) => html`<li><strong title=${change.day}>${localized(change.day).text}</strong> <${Text} text=${change.reason} /> <code>${change.model}</code>
         ${change.lines.length > 0 && html`<ul>${change.lines.map((line) => html`<li><${Text} text=${line} /></li>`)}</ul>`}</li>`,
       )}</ol>`
     }`;
@@ -129,17 +139,22 @@ function Part({ model, id, choose }) {
   if (!node) return null;
   /** @param {string} other */
   const name = (other) => model.nodes.find((one) => one.id === other)?.name ?? other;
-  const edges = model.edges.filter((edge) => edge.from === id || edge.to === id);
-  return html`<section aria-live="polite"><h2>${node.kind} <${Text} text=${node.name} /></h2>
+  /** @type {Map<string, string[]>} */
+  const others = new Map();
+  for (const { from, to, kind } of model.edges) {
+    if (from !== id && to !== id) continue;
+    const { out, back } = WORDS[/** @type {keyof typeof WORDS} */ (kind)];
+    const words = from === id ? out : back;
+    others.set(words, [...(others.get(words) ?? []), from === id ? to : from]);
+  }
+  return html`<section class="part" aria-live="polite"><h2>${node.kind} <${Text} text=${node.name} /></h2>
     ${node.about && html`<p><${Text} text=${node.about} /></p>`}
     ${node.place && html`<p>Declared at <code>${node.place}</code>.</p>`}
     ${Object.keys(node.detail).length > 0 && html`<${Value} value=${node.detail} />`}
     ${node.kind === "pattern" && html`<p><${Link} href=${patternUrl(node.name)}>Query it<//></p>`}
-    <ul>${edges.map((edge) => {
-      const [other, words] =
-        edge.from === id ? [edge.to, `${edge.kind} →`] : [edge.from, `← ${edge.kind}`];
-      return html`<li>${words} <button type="button" class="link" onClick=${() => choose(other)}>${name(other)}</button></li>`;
-    })}</ul>
+    <ul>${[...others].map(
+      ([words, parts]) => html`<li>${words} ${parts.map((other, place) => html`${place > 0 && ", "}<button type="button" class="link" onClick=${() => choose(other)}>${name(other)}</button>`)}</li>`,
+    )}</ul>
     <p><button type="button" class="small" onClick=${() => choose(null)}>Show the whole model</button></p>
   </section>`;
 }

@@ -7,7 +7,7 @@ import { html } from "./html.js";
 import { Link, navigate, patternUrl, rowUrl } from "./router.js";
 import { CopyButton, Failure, Loading, Table, Text, Title, useRoute, Value } from "./ui.js";
 
-/** @import { Page, Parameter, Pattern, Row, Target } from "./types.d.ts" */
+/** @import { Page, Parameter, Pattern, Row, Target, Value as AttributeValue } from "./types.d.ts" */
 
 // Options of every query: a parameter of such a name has another option.
 const RESERVED = new Set(
@@ -19,6 +19,7 @@ const KEYWORDS = new Set(
     " ",
   ),
 );
+const SHORT = 24; // characters of a text that is not wrapped
 const LIMITS = ["20", "50", "200", "1000"];
 const PLACEHOLDERS = { date: "YYYY-MM-DD", month: "YYYY-MM", datetime: "YYYY-MM-DDThh:mm:ssZ" };
 
@@ -35,6 +36,7 @@ export function Patterns() {
     return words.every((word) => content.includes(word));
   });
   return html`<${Title}>Access patterns<//>
+    <p>What do you want to look up? Each access pattern is a query that the view files declare.</p>
     <search><label class="search">Search <input type="search" value=${text} placeholder="order, customer, status …"
       onInput=${(/** @type {any} */ event) => setText(event.target.value)} /></label></search>
     ${error && html`<${Failure} error=${error} retry=${reload} />`}
@@ -91,7 +93,7 @@ function Query({ pattern, url, target }) {
     <form class="fields" onSubmit=${submit}>
       ${pattern.parameters.map((one) => html`<${Field} key=${one.name} parameter=${one} value=${member(fields, one.name) ?? ""} set=${set} />`)}
       <label>Order <select value=${fields.order ?? ""} onChange=${(/** @type {any} */ event) => set("order", event.target.value)}>
-        <option value="">as declared (${pattern.order === "desc" ? "descending" : "ascending"})</option>
+        <option value="">${pattern.order === "desc" ? "descending" : "ascending"} (as declared)</option>
         <option value="asc">ascending</option><option value="desc">descending</option></select></label>
       <label>Rows per page <select value=${fields.limit ?? "50"} onChange=${(/** @type {any} */ event) => set("limit", event.target.value)}>
         ${LIMITS.map((limit) => html`<option value=${limit}>${limit}</option>`)}</select></label>
@@ -175,6 +177,13 @@ function ofTotal(pattern) {
   ];
 }
 
+/** Numbers are on the right, and short texts such as dates on one line.
+ * @param {AttributeValue | undefined} value */
+function look(value) {
+  if (typeof value === "number") return "number";
+  return typeof value === "string" && value.length <= SHORT ? "short" : undefined;
+}
+
 /** @param {{rows: Row[], pattern: Pattern}} props */
 function Rows({ rows, pattern }) {
   const shown = columns(rows, ofTotal(pattern));
@@ -184,14 +193,14 @@ function Rows({ rows, pattern }) {
       title: html`<${Text} text=${column.title} />`,
       number: rows.some((row) => typeof column.value(row) === "number"),
     })),
-    ...(linked ? ["row"] : []),
+    ...(linked ? ["details"] : []),
   ];
   return html`<${Table} label="Results" head=${head}>
     ${rows.map(
       (row) => html`<tr key=${`${row.key.PK}\n${row.key.SK}`}>
         ${shown.map((column) => {
           const value = column.value(row);
-          return html`<td class=${typeof value === "number" ? "number" : undefined}><${Value} value=${value} /></td>`;
+          return html`<td class=${look(value)}><${Value} value=${value} /></td>`;
         })}
         ${linked && html`<td><${Link} class="key" href=${rowUrl(row.key)}><${Text} text=${row.key.PK} /> <span class="muted">/</span> <${Text} text=${row.key.SK} /><//></td>`}
       </tr>`,

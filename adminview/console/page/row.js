@@ -1,6 +1,6 @@
 // One row: its attributes, where it comes from, whether it is up to date, and what belongs to it.
 import { useState } from "preact/hooks";
-import { call } from "./api.js";
+import { ApiError, call } from "./api.js";
 import { duration, moment } from "./format.js";
 import { html } from "./html.js";
 import { Link, patternUrl } from "./router.js";
@@ -33,6 +33,11 @@ export function RowScreen({ of, canRepair }) {
   const { data, error, reload, cancel } = /** @type {ReturnType<typeof useRoute<Explanation>>} */ (
     useRoute(`/explain?${query}`)
   );
+  if (error instanceof ApiError && error.problem.status === 404)
+    return html`<${Title}>No such row<//>
+      <p class="key"><${Text} text=${of.PK} /> <span class="muted">/</span> <${Text} text=${of.SK} /></p>
+      <p class="empty">There is no row with this key now. Its source item may have been changed or deleted.</p>
+      <div class="tools"><button type="button" onClick=${reload}>Look again</button> <${Link} href="/patterns">Show all access patterns<//></div>`;
   return html`<${Title}>Row<//>
     <p class="key"><${Text} text=${of.PK} /> <span class="muted">/</span> <${Text} text=${of.SK} /></p>
     ${error && html`<${Failure} error=${error} retry=${reload} />`}

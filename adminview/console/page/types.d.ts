@@ -187,8 +187,8 @@ export interface Job {
   total: number | null;
   handled: number;
   outcomes: { [outcome: string]: number };
-  rowsPut: number;
-  rowsDeleted: number;
+  rowsPut: number | null;
+  rowsDeleted: number | null;
   reasons: { [reason: string]: number };
   problem: string | null;
 }
@@ -199,6 +199,7 @@ export interface AuditEntry {
   action: string;
   reason: string;
   id: string | null;
+  item: string | null;
   outcome: string | null;
 }
 
@@ -245,6 +246,14 @@ export interface Status {
   pending: { pattern: string; servedBy: string | null }[];
 }
 
+export interface Apply {
+  state: "running" | "done" | "stopped" | "failed";
+  model: string;
+  startedAt: string;
+  at: string;
+  steps: { title: string; state: "done" | "running" | "stopped" | "failed" | "waiting" }[];
+}
+
 export interface Progress {
   runs: {
     run: string;
@@ -262,7 +271,7 @@ export interface Progress {
     counts: { [name: string]: number };
     current: boolean;
   }[];
-  plan: { unbuilt: string[]; stale: string[]; pending: string[] };
+  plan: { unbuilt: string[]; stale: string[]; pending: string[]; apply: Apply | null };
   known: boolean;
   reason: string | null;
 }

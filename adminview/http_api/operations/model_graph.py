@@ -10,7 +10,8 @@ from types import CodeType, FunctionType
 from typing import Any, Final, TypeAlias
 
 from adminview.http_api.operations.router import Operation, OperationGroup, Reply, Request
-from adminview.http_api.operations.schemas import MODEL
+from adminview.http_api.operations.schemas import MAYBE_BOOLEAN
+from adminview.http_api.schemas import MAYBE_TEXT, TEXT, Schema, list_of, one_of, shape
 from adminview.model import AccessPattern, Index, Registry, Source, Total
 from adminview.model.places import is_app_file, place, place_of_declaration
 from adminview.model.row import OWNER_INDEX, VIEW_TABLE
@@ -170,3 +171,37 @@ def _edge(start: str, end: str, kind: str) -> dict[str, str]:
 
 def _declared(declaration: object, registry: Registry) -> str:
     return place_of_declaration(declaration, registry.modules)
+
+
+MODEL: Final[dict[str, Schema]] = {
+    "ModelGraph": shape(
+        {
+            "fingerprint": TEXT,
+            "locked": MAYBE_BOOLEAN,
+            "nodes": list_of(
+                shape(
+                    {
+                        "id": TEXT,
+                        "kind": one_of(["source", "view", "table", "index", "pattern", "total"]),
+                        "name": TEXT,
+                        "about": TEXT,
+                        "place": MAYBE_TEXT,
+                        "detail": {"type": "object"},
+                    }
+                )
+            ),
+            "edges": list_of(
+                shape(
+                    {
+                        "from": TEXT,
+                        "to": TEXT,
+                        "kind": one_of(["derives", "writes", "enters", "serves", "adds-to"]),
+                    }
+                )
+            ),
+            "changes": list_of(
+                shape({"day": TEXT, "model": TEXT, "reason": TEXT, "lines": list_of(TEXT)})
+            ),
+        }
+    ),
+}

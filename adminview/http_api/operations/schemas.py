@@ -329,6 +329,22 @@ STATUS: Final[dict[str, Schema]] = {
             "pending": list_of(shape({"pattern": TEXT, "servedBy": MAYBE_TEXT})),
         }
     ),
+    "Apply": shape(
+        {
+            "state": one_of(["running", "done", "stopped", "failed"]),
+            "model": TEXT,
+            "startedAt": TIME,
+            "at": TIME,
+            "steps": list_of(
+                shape(
+                    {
+                        "title": TEXT,
+                        "state": one_of(["done", "running", "stopped", "failed", "waiting"]),
+                    }
+                )
+            ),
+        }
+    ),
     "Progress": shape(
         {
             "runs": list_of(
@@ -358,43 +374,15 @@ STATUS: Final[dict[str, Schema]] = {
                 )
             ),
             "plan": shape(
-                {"unbuilt": list_of(TEXT), "stale": list_of(TEXT), "pending": list_of(TEXT)}
+                {
+                    "unbuilt": list_of(TEXT),
+                    "stale": list_of(TEXT),
+                    "pending": list_of(TEXT),
+                    "apply": or_null("Apply"),
+                }
             ),
             "known": BOOLEAN,
             "reason": MAYBE_TEXT,
-        }
-    ),
-}
-
-MODEL: Final[dict[str, Schema]] = {
-    "ModelGraph": shape(
-        {
-            "fingerprint": TEXT,
-            "locked": MAYBE_BOOLEAN,
-            "nodes": list_of(
-                shape(
-                    {
-                        "id": TEXT,
-                        "kind": one_of(["source", "view", "table", "index", "pattern", "total"]),
-                        "name": TEXT,
-                        "about": TEXT,
-                        "place": MAYBE_TEXT,
-                        "detail": {"type": "object"},
-                    }
-                )
-            ),
-            "edges": list_of(
-                shape(
-                    {
-                        "from": TEXT,
-                        "to": TEXT,
-                        "kind": one_of(["derives", "writes", "enters", "serves", "adds-to"]),
-                    }
-                )
-            ),
-            "changes": list_of(
-                shape({"day": TEXT, "model": TEXT, "reason": TEXT, "lines": list_of(TEXT)})
-            ),
         }
     ),
 }

@@ -224,6 +224,34 @@ class CompletedRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyProgress:
+    """The last `adminview apply`."""
+
+    state: str
+    model: str
+    done: Sequence[str]
+    remaining: Sequence[str]  # the first one is in progress, or was when it ended
+    started: float
+    at: float
+
+    def as_dict(self) -> dict[str, Any]:
+        states = [self.state, *["waiting"] * len(self.remaining)]
+        return {
+            "state": self.state,
+            "model": self.model,
+            "startedAt": moment(self.started),
+            "at": moment(self.at),
+            "steps": [
+                *({"title": title, "state": "done"} for title in self.done),
+                *(
+                    {"title": title, "state": state}
+                    for title, state in zip(self.remaining, states, strict=False)
+                ),
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressFacts:
     """Bulk work in progress and completed, and what a plan still has to do."""
 
@@ -232,6 +260,7 @@ class ProgressFacts:
     unbuilt: Sequence[str] = ()  # sources that must be backfilled
     stale: Sequence[str] = ()  # sources that must be swept
     pending: Sequence[str] = ()  # access patterns that are not ready
+    apply: ApplyProgress | None = None  # the last one that was recorded
     reason: str | None = None  # why nothing is known
 
     def as_dict(self) -> dict[str, Any]:
@@ -242,6 +271,7 @@ class ProgressFacts:
                 "unbuilt": list(self.unbuilt),
                 "stale": list(self.stale),
                 "pending": list(self.pending),
+                "apply": None if self.apply is None else self.apply.as_dict(),
             },
             "known": self.reason is None,
             "reason": self.reason,
