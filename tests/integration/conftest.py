@@ -1,14 +1,18 @@
 """Each engine runs once; each test finds it empty."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 from adminview.local.engines import ACCESS_KEY, ENGINES, REGION, SECRET_KEY, Engine, EngineError
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry
 from tests.support import model, shop
+from tests.support.browser import Watch, chromium
 from tests.support.ci import IN_CI
+from tests.support.console_browser import Console, open_console
 
 
 @pytest.fixture(scope="session", params=ENGINES)
@@ -64,3 +68,29 @@ def plain_boto3(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch("")
+
+
+@pytest.fixture
+def console(
+    cloud: LocalCloud,
+    browser: Browser,
+    watch: Watch,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Console]:
+    """Open the console of an empty cloud in a browser; tests of its routes have their own."""
+    for name, value in cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    with open_console(cloud, browser, watch, tmp_path / "audit.jsonl") as opened:
+        yield opened

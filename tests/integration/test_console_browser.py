@@ -5,26 +5,18 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from adminview.bulk.lease_table import progress_table
-from adminview.cli.console.sessions import Sessions
-from adminview.cli.planning.record import PlanRecord
 from adminview.examples.shop import sample_data as shop
-from adminview.local.http_server import Server
-from adminview.local.local_cloud import LocalCloud
 from adminview.local.source_writes import apply
 from adminview.model.row import VIEW_TABLE
-from tests.support.browser import Watch, chromium, show, violations
-from tests.support.bulk_steps import SteppedRun
-from tests.support.console import serve_console
-from tests.support.plan_site import deployed_site
+from tests.support.browser import Watch, show, violations
+from tests.support.console_browser import Console
 
 pytestmark = [pytest.mark.shop, pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
@@ -32,57 +24,6 @@ ROOT = Path(__file__).parents[2]
 ADA = {"userId": "user-123", "name": "Ada", "email": "ada@shop.example", "createdAt": "2025-01-02"}
 PENDING = shop.order("user-123", "2025-03-01", "2121195", "PENDING", [shop.EGGS])
 HOSTILE = "<img src=x onerror=alert(1)>\u202etfel\u0007</script>"
-
-
-class Console:
-    """A console of one cloud, and the browser's tab that shows it."""
-
-    def __init__(self, cloud: LocalCloud, server: Server, sessions: Sessions, page: Page) -> None:
-        self.cloud, self.server, self.sessions, self.page = cloud, server, sessions, page
-
-    def open(self, path: str = "/") -> Page:
-        """Open a screen with the token that the terminal shows."""
-        mark = "&" if "?" in path else "?"
-        self.page.goto(f"{self.server.url}{path}{mark}token={self.sessions.launch_token}")
-        return self.page
-
-    def put(self, source: str, item: dict[str, Any]) -> None:
-        """Write an item to a source table, and let the sync handle it."""
-        self.cloud.put(source, item)
-        self.cloud.settle()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch("")
-
-
-@pytest.fixture
-def console(
-    cloud: LocalCloud,
-    browser: Browser,
-    watch: Watch,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[Console]:
-    """Serve the console of a cloud with no items, and open a tab; it must report no error."""
-    for name, value in cloud.environment.items():
-        monkeypatch.setenv(name, value)
-    with serve_console(cloud, tmp_path / "audit.jsonl") as (server, sessions):
-        context = browser.new_context(locale="en-GB", timezone_id="UTC")
-        context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.url)
-        context.set_default_timeout(15_000)
-        watch.origin = server.url
-        page = watch.on(context.new_page())
-        yield Console(cloud, server, sessions, page)
-        watch.check()
-        context.close()
 
 
 def query(page: Page, **fields: str) -> None:
@@ -270,56 +211,6 @@ def test_a_row_that_differs_from_its_source_is_shown_side_by_side_and_reconciled
     page.get_by_label("Reason").fill("row was edited by hand")
     page.get_by_role("button", name="Reconcile", exact=True).click()
     expect(page.get_by_text("Equal to what the source item derives now.")).to_be_visible()
-
-
-def test_health_names_every_source_and_what_is_in_progress(console: Console) -> None:
-    console.put("Orders", PENDING.item)
-    page = console.open("/health")
-    sources = page.get_by_role("region", name="Sources")
-    for source in console.cloud.registry.sources:
-        expect(sources.get_by_role("rowheader", name=source.name, exact=True)).to_be_visible()
-    expect(page.get_by_role("heading", name="Work in progress")).to_be_visible()
-
-
-def test_health_follows_bulk_work_without_a_reload(console: Console) -> None:
-    console.put("Orders", PENDING.item)
-    page = console.open("/health")
-    expect(
-        page.get_by_text("No backfill, sweep, migration or verification is running.")
-    ).to_be_visible()
-    for kind, title in (
-        ("backfill", "backfill of Orders"),
-        ("verify", "verification of the items of Orders"),
-    ):
-        work = SteppedRun(console.cloud, kind, "Orders")
-        work.step()
-        heading = page.get_by_role("heading", name=f"{title} waiting for a worker")
-        expect(heading).to_be_visible()
-        expect(page.get_by_text("1 of 2 segments")).to_be_visible()
-        work.step()
-        expect(heading).to_have_count(0)
-    page.get_by_text("Completed", exact=True).click()
-    expect(page.get_by_text("verification of the items of Orders")).to_be_visible()
-
-
-def test_health_follows_the_steps_of_an_apply(console: Console) -> None:
-    console.put("Orders", PENDING.item)
-    page = console.open("/health")
-    record = PlanRecord(console.cloud.clients.dynamodb, progress_table(VIEW_TABLE))
-    current = page.get_by_label("Plan", exact=True).locator("[aria-current=step]")
-    shown: list[str] = []
-
-    def watched(state: str, done: list[str], remaining: list[str]) -> None:
-        record.write(state, done, remaining)
-        if state == "running" and len(shown) < 3:
-            expect(current).to_contain_text(remaining[0])
-            shown.append(remaining[0])
-
-    runner = deployed_site().runner(record=watched)
-    titles = [step.title for step in runner.plan().steps]
-    assert runner.apply(runner.plan().destroyed)
-    assert shown == titles[:3]
-    expect(page.get_by_label("Plan", exact=True)).to_have_count(0)
 
 
 def test_the_model_is_a_diagram_whose_parts_can_be_chosen_with_the_keyboard(
