@@ -28,8 +28,6 @@ REFUSALS = {
 
 @dataclass(slots=True)
 class WriteOutcome:
-    """The outcome of writes."""
-
     rows_put: int = 0
     rows_deleted: int = 0
     unwritten: list[Write] = field(default_factory=list)  # before the deadline; a retry may help

@@ -88,7 +88,7 @@ def smoke(  # noqa: PLR0913 - the command's options
         str, typer.Option(help="Prefix of the deployment, as in cdk.json.", envvar=PREFIX)
     ] = SCRATCH_PREFIX,
 ) -> None:
-    """Check on a deployment what cannot be checked before it runs on AWS.
+    """Check with scratch items that a deployment works on AWS.
 
     Writes scratch items and rows under keys of their own, reads logs and
     metrics, and deletes everything again, also after Ctrl-C. By default it uses
