@@ -19,7 +19,6 @@ LAG = "LagOfNewestRecord"
 IN_DOUBT = "InDoubt"  # calls without a response
 OLDEST_LETTER = "AgeOfOldestLetter"
 CHECKED, DRIFT, UNFINISHED = "Checked", "Drift", "VerifyUnfinished"
-ALL_TOTALS = "totals"  # in the place of a source, where a verification reports the totals
 # Of the totals function: calls that changed a total, contributions that were skipped, and the lag.
 TOTALS_UPDATED, TOTALS_SKIPPED, TOTALS_LAG = "TotalsUpdated", "TotalsSkipped", "TotalsLag"
 

@@ -25,22 +25,22 @@ from adminview.bulk.migrate import Migrate
 from adminview.bulk.segment import MOST_SEGMENTS, Segment, SegmentState
 from adminview.bulk.sweep import Sweep
 from adminview.bulk.task import Task
+from adminview.bulk.verify import phases
+from adminview.bulk.verify.compare_totals import CompareTotals
+from adminview.bulk.verify.group_chunks import SLOTS, ChunkStore
+from adminview.bulk.verify.phases import DAILY, OF_TOTALS, PHASES, SUMS, VERIFY_TOTALS, phase_of
 from adminview.bulk.verify.scope import Scope, VerifyPhase
+from adminview.bulk.verify.totals import AddUpRows, ReadTotals, TotalsAccess
 from adminview.bulk.verify.verify import Verify
 from adminview.bulk.worker import SegmentWorker, check_failures, first_within, too_many
 from adminview.model import Migration, Registry
 from adminview.model.errors import RecordError, SettingsError
+from adminview.model.total import totals_table
 from adminview.reconcile.reconciler import Reconciler
 from adminview.sync.decode import Route, routes
 
-TASKS = BACKFILL, SWEEP, MIGRATE, VERIFY = "backfill", "sweep", "migrate", "verify"
-ROWS: Final = "-rows"  # ends the task of the second phase of a verification
-DAILY: Final = "daily-"  # begins the tasks of the scheduled verification: it has its own progress
-PHASES: Final = {
-    f"{prefix}{kind}": phase
-    for prefix in ("", DAILY)
-    for kind, phase in ((VERIFY, VerifyPhase.ITEMS), (f"{VERIFY}{ROWS}", VerifyPhase.ROWS))
-}
+TASKS = BACKFILL, SWEEP, MIGRATE, VERIFY = "backfill", "sweep", "migrate", phases.VERIFY
+ROWS: Final = phases.ROWS  # ends the task of the second phase of a verification
 EVERYTHING: Final = "*"  # the subject of a run over all sources
 SEGMENTS: Final = 16
 SCOPE, SEED, SEEDS = "scope", "seed", 1 << 32  # in a beginning
@@ -74,6 +74,9 @@ class Bulk:
         else:
             noun, known = "source", [source.name for source in self.registry.sources]
         whole = kind in {SWEEP, *PHASES} and subject == EVERYTHING
+        if PHASES.get(kind) in OF_TOTALS and not whole:
+            msg = f"rows of all sources contribute to a total: verify all, not {subject!r}"
+            raise SettingsError(msg)
         if subject not in known and not whole:
             msg = f"no {noun} is named {subject!r}; declared: {', '.join(known) or 'none'}"
             raise SettingsError(msg)
@@ -99,7 +102,7 @@ class Bulk:
         also determines the number of segments.
         """
         if scope is not None:
-            of = scope.check().count(self.tables(run))
+            of = self._segments(run, scope.check())
         elif of is not None and not 1 <= of <= MOST_SEGMENTS:
             msg = f"{of} segments: choose 1 to {MOST_SEGMENTS}"
             raise SettingsError(msg)
@@ -130,6 +133,12 @@ class Bulk:
                 self.progress.forget(worker.recover(record, end=deadline), deadline=deadline)
         done = {record.segment.number for record in current if record.done}
         return [Segment(run, number, of, generation) for number in range(of) if number not in done]
+
+    def _segments(self, run: str, scope: Scope) -> int:
+        """Return how many segments a verification has."""
+        if phase_of(run) in OF_TOTALS:
+            return SLOTS if phase_of(run) is VerifyPhase.COMPARISON else scope.segments
+        return scope.count(self.tables(run))
 
     def _fits(
         self, run: str, current: Sequence[SegmentState], scope: Scope | None, deadline: Deadline
@@ -200,7 +209,7 @@ class Bulk:
             return None
         generation = current[0].segment.generation
         facts = self._facts(run, generation, counts)
-        if is_verification(run):
+        if phase_of(run):
             facts[SCOPE] = self.progress.begun(run, deadline=deadline).get(SCOPE)
             found = first_within(FINDINGS_LIMIT, *(record.findings for record in current))
             self.progress.keep_findings(run, generation, found, deadline=deadline)
@@ -224,8 +233,10 @@ class Bulk:
     def tables(self, run: str) -> list[str]:
         """Return the tables that a run scans."""
         kind, _, subject = run.partition("/")
-        if kind == SWEEP or PHASES.get(kind) is VerifyPhase.ROWS:
+        if kind == SWEEP or phase_of(run) in {VerifyPhase.ROWS, VerifyPhase.SUMS}:
             return [self.settings.view_table]
+        if phase_of(run) in OF_TOTALS:
+            return [totals_table(self.settings.view_table)]
         if subject == EVERYTHING:
             return [self._table(source.name) for source in self.registry.sources]
         return [self._table(self.migrations[subject].source.name if kind == MIGRATE else subject)]
@@ -246,6 +257,8 @@ class Bulk:
             return Sweep(by_name, view, reader, self._reconciler, self.post, only, self.now)
         if kind == MIGRATE:
             return self._migrate(self.migrations[subject], reader)
+        if phase_of(run) in OF_TOTALS:
+            return self._verify_totals(run, reader)
         if kind in PHASES:
             return self._verify(run, by_name, reader)
         rows = ViewTable(Boto3BatchWriter(self._dynamodb), view, self.backoff)
@@ -274,6 +287,31 @@ class Bulk:
             check_deployed=self.check,
             now=self.now,
         )
+
+    def _verify_totals(self, run: str, reader: TableScanner) -> Task:
+        """Make the task of a verification of totals from what the runs before it say."""
+        kind, _, subject = run.partition("/")
+        phase, deadline = PHASES[kind], Deadline.after(PATIENCE_SECONDS)
+        scope = Scope(**self.progress.begun(run, deadline=deadline).get(SCOPE, {}))
+        access = TotalsAccess(
+            view_table=self.settings.view_table,
+            reader=reader,
+            store=ChunkStore(self._dynamodb, self.progress.name, self.backoff),
+            client=self._dynamodb,
+            scope=scope,
+            now=self.now,
+            declared=lambda partition: any(it.has(partition) for it in self.registry.totals),
+            check_deployed=self.check,
+        )
+        if phase is VerifyPhase.TOTALS:
+            return ReadTotals(access)
+        prefix = DAILY if kind.startswith(DAILY) else ""
+        first, second = (f"{prefix}{VERIFY_TOTALS}{end}/{subject}" for end in ("", SUMS))
+        if phase is VerifyPhase.SUMS:
+            ended = self.progress.completion(first, deadline=deadline).get("at", 0.0)
+            return AddUpRows(access, ended + scope.grace)
+        began = self.progress.begun(second, deadline=deadline).get(SCOPE, {})
+        return CompareTotals(access, (first, began.get("after", 0)), (second, scope.after))
 
     def _migrate(self, migration: Migration, reader: TableScanner) -> Migrate:
         return Migrate(
@@ -335,10 +373,6 @@ class Bulk:
         code = self.registry.description()["code"].get(run.partition("/")[2])
         facts = {"model": self.model_of(run), "code": code, "at": self.now()}
         return {**facts, "counts": dict(counts), GENERATION: generation}
-
-
-def is_verification(run: str) -> bool:
-    return run.partition("/")[0] in PHASES
 
 
 def added_up(records: Iterable[SegmentState]) -> Counter[str]:

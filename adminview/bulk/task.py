@@ -49,6 +49,11 @@ class Task(Protocol):
     def max_items(self) -> int:
         """The most items of a page: they are in memory together, and their intent is one item."""
 
+    @property
+    def not_before(self) -> float:
+        """When the first page may be read, in seconds since 1970."""
+        return 0.0
+
     def read(
         self, segment: Segment, start: Attributes | None, limit: int, deadline: Deadline
     ) -> ScanPage: ...

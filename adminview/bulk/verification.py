@@ -1,7 +1,8 @@
-"""A verification: two runs, one after the other, and the report of both.
+"""A verification: a chain of runs, one after the other, and the report of all.
 
-The second phase needs the first: only after no item misses a row without an owner, that row belongs
-to no item. And a difference that the first phase has reported is not reported again.
+Each phase needs the one before it. Only after no item misses a row without an owner, that row
+belongs to no item; and a difference that the first phase has reported is not reported again. The
+totals are compared with the sums after both were read.
 """
 
 from collections import Counter
@@ -11,8 +12,9 @@ from typing import Any
 
 from adminview.aws.deadline import Deadline
 from adminview.bulk.lease_table import GENERATION, OVERTAKEN
-from adminview.bulk.runs import DAILY, EVERYTHING, ROWS, SCOPE, VERIFY, Bulk, added_up
+from adminview.bulk.runs import EVERYTHING, SCOPE, VERIFY, Bulk, added_up
 from adminview.bulk.verify.differences import Kind
+from adminview.bulk.verify.phases import CHAINS, DAILY
 from adminview.bulk.verify.scope import Scope
 from adminview.model.errors import BulkError
 
@@ -43,53 +45,51 @@ class Verification:
     bulk: Bulk
     subject: str = EVERYTHING  # or a source
     daily: bool = False
+    kind: str = VERIFY  # or VERIFY_TOTALS
 
     @property
-    def runs(self) -> tuple[str, str]:
-        """Return the runs of both phases."""
-        kind = f"{DAILY if self.daily else ''}{VERIFY}"
-        return self.bulk.run(kind, self.subject), self.bulk.run(f"{kind}{ROWS}", self.subject)
+    def runs(self) -> list[str]:
+        """Return the runs of all phases."""
+        kind = f"{DAILY if self.daily else ''}{self.kind}"
+        return [self.bulk.run(f"{kind}{suffix}", self.subject) for suffix in CHAINS[self.kind]]
 
     def left(self, scope: Scope, *, deadline: Deadline, restart: bool = False) -> list[str]:
-        """Return the runs to execute: without the first if it has finished and the second not."""
-        first, second = self.runs
-        done, progress = self._completion(first, deadline), self.bulk.progress
-        after = progress.completion(second, deadline=deadline).get(SCOPE, {}).get("after")
-        resumes = (
-            not restart
-            and done is not None
-            and done[GENERATION] != after
-            and not scope.unlike(done[SCOPE])
-        )
-        return [second] if resumes else [first, second]
+        """Return the runs to execute: without those that have finished, unless all have."""
+        runs, after = self.runs, 0
+        for place, run in enumerate(runs):
+            done = None if restart else self._completion(run, deadline)
+            if done is None or done[SCOPE]["after"] != after or scope.unlike(done[SCOPE]):
+                return runs[place:]
+            after = done[GENERATION]
+        return runs
 
     def scope_of(self, run: str, scope: Scope, *, deadline: Deadline) -> Scope:
-        """Return the scope of a run; raise a BulkError if the second phase cannot begin."""
-        first, second = self.runs
-        if run != second:
+        """Return the scope of a run; raise a BulkError if its phase cannot begin."""
+        place = self.runs.index(run)
+        if not place:
             return scope
-        done = self._completion(first, deadline)
+        before = self.runs[place - 1]
+        done = self._completion(before, deadline)
         if done is None:
-            raise BulkError(OVERTAKEN.format(run=first))
+            raise BulkError(OVERTAKEN.format(run=before))
         whole = self.subject == EVERYTHING and scope.sample == 1
         failing = any(key.endswith(f"/{Kind.FAILING}") for key in done["counts"])
         return scope.follows(done[GENERATION], removable=whole and not failing)
 
     def report(self, *, deadline: Deadline) -> VerifyReport:
         """Report the last verification, as far as it is."""
-        report, progress = VerifyReport(), self.bulk.progress
-        first, second = self.runs
-        generation = progress.begun(first, deadline=deadline)[GENERATION]
-        for run in (first, second):
+        report, progress, after = VerifyReport(), self.bulk.progress, None
+        for run in self.runs:
             begun = progress.begun(run, deadline=deadline)
-            if run == second and begun.get(SCOPE, {}).get("after") != generation:
+            if after is not None and begun.get(SCOPE, {}).get("after") != after:
                 break  # it has not begun
+            after = begun[GENERATION]
             if done := self._completion(run, deadline):
                 found = progress.findings(run, done[GENERATION], deadline=deadline)
                 report.add(Counter(done["counts"]), found)
                 continue
             records = progress.records(run, deadline=deadline)
-            records = [one for one in records if one.segment.generation == begun[GENERATION]]
+            records = [one for one in records if one.segment.generation == after]
             report.add(added_up(records), [one for record in records for one in record.findings])
             report.waiting += sum(
                 entry["weight"] for record in records for _, entry in record.waiting

@@ -164,8 +164,10 @@ class SegmentSession:
 
     @property
     def must_wait(self) -> bool:
-        """Whether no page may be read: there is none, or too much waits for a check."""
-        record = self.record
+        """Whether no page may be read: none is left, it is too early, or too much is waiting."""
+        record, worker = self.record, self.worker
+        if worker.task.not_before > worker.progress.now():
+            return True
         return record.last_read or len(dumps(record.waiting)) > WAITING_LIMIT / 2
 
     def nap(self, seconds: float) -> None:

@@ -18,18 +18,10 @@ from adminview.aws.metered_client import Metered
 from adminview.aws.observability import Observability
 from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.request import validate_request
-from adminview.bulk.runs import (
-    BACKFILL,
-    EVERYTHING,
-    MIGRATE,
-    PHASES,
-    SWEEP,
-    VERIFY,
-    Bulk,
-    make_bulk,
-)
+from adminview.bulk.runs import BACKFILL, EVERYTHING, MIGRATE, SWEEP, VERIFY, Bulk, make_bulk
 from adminview.bulk.segment import Segment
 from adminview.bulk.verification import Verification
+from adminview.bulk.verify.phases import OF_TOTALS, PHASES, VERIFY_TOTALS
 from adminview.bulk.verify.scope import Scope
 from adminview.bulk.worker import FAILED
 from adminview.model.errors import SettingsError, reason_of
@@ -160,13 +152,15 @@ def _phase(event: Mapping[str, Any], bulk: Bulk, end: Deadline) -> Runs:
         msg = "pass one source to verify, or none for all"
         raise SettingsError(msg)
     options = {name: event[name] for name in SCOPE_FIELDS if name in event}
-    verification, scope = Verification(bulk, sources[0]), Scope(**options)
-    first, second = verification.runs
-    restart = event.get("restart", False)
-    left = [second]
-    if event["task"] == VERIFY:
-        left = verification.left(scope.check(), deadline=end, restart=restart)
-    then = {**event, "task": second.partition("/")[0]} if left[0] == first else None
+    task, scope = event["task"], Scope(**options)
+    kind = VERIFY_TOTALS if PHASES[task] in OF_TOTALS else VERIFY
+    verification = Verification(bulk, sources[0], kind=kind)
+    left = verification.runs
+    if task == kind:
+        left = verification.left(scope.check(), deadline=end, restart=event.get("restart", False))
+    else:
+        left = left[left.index(bulk.run(task, sources[0])) :]
+    then = {**event, "task": left[1].partition("/")[0]} if left[1:] else None
     return [left[0]], verification.scope_of(left[0], scope, deadline=end), then
 
 

@@ -16,21 +16,23 @@ from adminview.aws.clients import Clients
 from adminview.aws.concurrency import map_concurrently
 from adminview.aws.deadline import LONGEST_CALL, Deadline
 from adminview.aws.metered_client import Metered
-from adminview.aws.observability import ALL_TOTALS, DriftObserver
+from adminview.aws.observability import DriftObserver
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
 from adminview.bulk.runs import EVERYTHING, Bulk, make_bulk
+from adminview.bulk.segment import SegmentState
 from adminview.bulk.verification import Verification
 from adminview.bulk.verify.differences import Kind
-from adminview.bulk.verify.scope import Scope
-from adminview.bulk.verify.totals import TotalsVerifier, make_totals_verifier
-from adminview.bulk.verify.totals_rounds import TotalsRounds
+from adminview.bulk.verify.phases import VERIFY_TOTALS, phase_of
+from adminview.bulk.verify.scope import Scope, VerifyPhase
 from adminview.model.errors import BulkError, ServiceError, SettingsError
 from adminview.model.source import UNKNOWN
+from adminview.model.total import ALL_TOTALS
 from adminview.runtime import InvocationContext
 from adminview.views import registry
 
 SAMPLE = 0.01
+TOTALS_UNITS = 1_000_000.0  # read units of an invocation for totals: 8 GB of rows
 FIELDS = ("grace", "max_rcu", "sample", "segments", "source", "totals_units")  # of an event
 PATIENCE_SECONDS = 10.0
 # The last call may take this long; then the report must still fit.
@@ -53,7 +55,6 @@ class VerifyDependencies:
 
     make: Callable[[RateLimiter], Bulk]
     observer: VerifyObserver
-    make_totals: Callable[[RateLimiter], TotalsVerifier] | None = None  # None: there are no totals
     sleep: Callable[[float], object] = time.sleep
 
 
@@ -70,15 +71,7 @@ def dependencies() -> VerifyDependencies:
         metered = Metered(clients.dynamodb, reads, RateLimiter())
         return make_bulk(registry(), settings, clients, metered)
 
-    return VerifyDependencies(
-        make=make,
-        observer=DriftObserver(service=settings.service),
-        make_totals=(
-            partial(make_totals_verifier, registry(), settings.view_table, clients.dynamodb)
-            if registry().totals
-            else None
-        ),
-    )
+    return VerifyDependencies(make, DriftObserver(service=settings.service))
 
 
 def verify(
@@ -96,51 +89,46 @@ def verify(
         dependencies.sleep(max(0.0, min(seconds, end.remaining)))
 
     budget = RateLimiter(_positive(event, "max_rcu"), sleep=sleep)
-    units, grace = _positive(event, "totals_units"), _positive(event, "grace")
+    units, grace = _positive(event, "totals_units") or TOTALS_UNITS, _positive(event, "grace")
     scope = Scope(event.get("segments", 4), event.get("sample", SAMPLE)).check()
     scope = scope if grace is None else replace(scope, grace=grace)
-    source = event.get("source")
-    verification = Verification(dependencies.make(budget), source or EVERYTHING, daily=True)
-    trouble = _verify(verification, scope, over.earlier(CALLS_RESERVE), sleep)
+    source, bulk = event.get("source"), dependencies.make(budget)
+    pages = Pages(over.earlier(CALLS_RESERVE), sleep)
+    verification = Verification(bulk, source or EVERYTHING, daily=True)
+    trouble = _verify(verification, scope, pages)
     report = _report(verification, trouble, dependencies.observer)
-    if dependencies.make_totals and source is None:
-        totals = replace(
-            dependencies.make_totals(budget),
-            grace=scope.grace,
-            patience=PATIENCE_SECONDS,
-            end=over.earlier(CALLS_RESERVE),
-            sleep=sleep,
-            stopped=lambda: end.passed,
-        )
-        rounds = TotalsRounds.of(totals, units)
-        report["totals"] = _verify_totals(rounds, scope, dependencies.observer)
+    if bulk.registry.totals and source is None:
+        verification = Verification(bulk, daily=True, kind=VERIFY_TOTALS)
+        most = budget.spent + units
+        pages = replace(pages, stopped=lambda: budget.spent >= most)
+        trouble = _verify(verification, replace(scope, sample=1.0), pages)
+        report["totals"] = _report_totals(verification, trouble, pages, dependencies.observer)
     return report
 
 
-def _verify_totals(rounds: TotalsRounds, scope: Scope, observer: VerifyObserver) -> dict[str, Any]:
-    """Verify totals within the rest of the time; report a round when it is complete."""
-    try:
-        run = rounds.verify(scope)
-    except ServiceError as error:
-        observer.verified(ALL_TOTALS, {}, 0, str(error))
-        return {"finished": False, "trouble": str(error)}
-    counts = dict(run.counts)
-    trouble = "" if run.finished or run.scanned else OUT_OF_TIME
-    if run.finished or trouble:
-        observer.verified(ALL_TOTALS, counts, run.counts["differing"], trouble)
-    return {"finished": run.finished, "trouble": trouble, "scanned": run.scanned, **counts}
+@dataclass(slots=True)
+class Pages:
+    """When the pages of a verification end, and how many there were."""
+
+    end: Deadline
+    sleep: Callable[[float], None]
+    stopped: Callable[[], bool] = lambda: False
+    count: int = 0
+
+    def turned(self, _: SegmentState) -> None:
+        self.count += 1
 
 
-def _verify(
-    verification: Verification, scope: Scope, end: Deadline, sleep: Callable[[float], None]
-) -> str:
+def _verify(verification: Verification, scope: Scope, pages: Pages) -> str:
     """Verify until done or out of time; return why the run is incomplete, or an empty string."""
-    bulk = verification.bulk
+    bulk, end = verification.bulk, pages.end
     try:
         for run in verification.left(scope, deadline=end):
             own = verification.scope_of(run, scope, deadline=end)
             segments = bulk.begin(run, None, deadline=end, scope=own)
-            worker = replace(bulk.worker(run), sleep=sleep)
+            worker = replace(bulk.worker(run), sleep=pages.sleep, watch=pages.turned)
+            if phase_of(run) is not VerifyPhase.COMPARISON:  # its reads are few
+                worker = replace(worker, stopped=pages.stopped)
             records = map_concurrently(partial(worker.work, end=end), segments)
             if not all(record.done for record in records):
                 return OUT_OF_TIME
@@ -148,6 +136,24 @@ def _verify(
     except (BulkError, ServiceError) as error:
         return str(error)
     return ""
+
+
+def _report_totals(
+    verification: Verification, trouble: str, pages: Pages, observer: VerifyObserver
+) -> dict[str, Any]:
+    """Report the counts of the totals when all are compared, and return the summary.
+
+    The next invocation continues one that was out of time or units after some pages.
+    """
+    counts: dict[str, int] = {}
+    with suppress(ServiceError):  # then it is the trouble
+        report = verification.report(deadline=Deadline.after(PATIENCE_SECONDS))
+        counts = dict(report.counts.get(ALL_TOTALS, {}))
+    unfinished = "" if trouble == OUT_OF_TIME and pages.count else trouble
+    if unfinished or not trouble:
+        shown = {} if trouble else counts
+        observer.verified(ALL_TOTALS, shown, shown.get("differing", 0), unfinished)
+    return {"finished": not trouble, "trouble": unfinished, **counts}
 
 
 def _report(verification: Verification, trouble: str, observer: VerifyObserver) -> dict[str, Any]:

@@ -104,6 +104,7 @@ class Sum:
 
 
 RESERVED_NAMES: Final = frozenset({PK.name, SK.name, COUNT, RANK, EXPIRES, ARCHIVED, "data"})
+ALL_TOTALS: Final = "totals"  # in the place of a source, in what a verification reports
 COUNTED: Final = {"N": "1"}
 
 

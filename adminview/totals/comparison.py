@@ -1,6 +1,6 @@
 """Stored totals, and the sums of the rows they are compared with. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import blake2b
@@ -118,7 +118,7 @@ def without_zeros(amounts: Amounts) -> Amounts:
     return {name: amount for name, amount in amounts.items() if amount}
 
 
-def part_of(group: Group, parts: int) -> int:
+def part_of(group: Sequence[str], parts: int) -> int:
     """Return the part of a group, if all groups are divided into that many parts."""
     return crc32("\n".join(group).encode("utf-8", "surrogatepass")) % parts
 

@@ -228,7 +228,9 @@ def test_imported_sources_are_replayed_verified_and_read_for_a_backfill_like_our
     assert resources_of(mixed, "Verify", "dynamodb:Query") == [{f"{view}/index/Owner"}, {progress}]
     assert resources_of(mixed, "Verify", "dynamodb:PutItem") == [{progress}]
     assert resources_of(mixed, "Verify", "dynamodb:DeleteItem") == [{progress}]
-    assert resources_of(mixed, "Backfill", "dynamodb:Scan") == [tables, {view}]
+    assert resources_of(mixed, "Backfill", "dynamodb:Scan") == [tables, {view}, {totals}]
+    assert resources_of(mixed, "Backfill", "dynamodb:UpdateItem") == [{totals}]
+    assert resources_of(mixed, "Verify", "dynamodb:UpdateItem") == []
     assert resources_of(mixed, "Backfill", "dynamodb:Query") == [
         {f"{view}/index/Owner"},
         {"team-a-AdminViewTableProgress.Arn"},

@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
-from adminview.aws.observability import ALL_TOTALS, DriftObserver, Observability, TotalsObserver
+from adminview.aws.observability import DriftObserver, Observability, TotalsObserver
 from adminview.aws.settings import NAMESPACE
 from adminview.aws.totals_table import TotalsTable
 from adminview.handlers.replay import replay
 from adminview.handlers.sync import sync
 from adminview.handlers.totals import TotalsRuntime, add_up
 from adminview.handlers.verify import VerifyDependencies, verify
+from adminview.model.total import ALL_TOTALS
 from tests.infra.alarms import Counted, Watched, dashboard, watched
 from tests.support.dead_letter_queue import Lab as ReplayLab
 from tests.support.fakes import Context, make_runtime

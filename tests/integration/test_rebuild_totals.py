@@ -3,16 +3,21 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from io import StringIO
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
+from adminview.aws.deadline import Deadline
 from adminview.aws.view_reader import Boto3Reader, ViewReader
+from adminview.bulk.verification import Verification, VerifyReport
+from adminview.bulk.verify.phases import VERIFY_TOTALS
 from adminview.bulk.verify.scope import Scope
-from adminview.bulk.verify.totals import make_totals_verifier
-from adminview.bulk.verify.totals_run import TotalsRun
+from adminview.cli.commands.verify import VerifyOptions, verify_here
+from adminview.cli.output.printing import Console
+from adminview.cli.shutdown import Shutdown
 from adminview.local.engines import Engine
 from adminview.model import Registry
 from adminview.model.errors import PatternNotReadyError
@@ -21,6 +26,7 @@ from adminview.model.row import VIEW_TABLE
 from adminview.model.total import totals_table
 from adminview.query.engine import QueryEngine
 from adminview.totals.changes import contributions
+from tests.support.backfill_workers import bulk_of
 from tests.support.live_deployment import Lab, load
 
 TOTALS = totals_table(VIEW_TABLE)
@@ -145,13 +151,12 @@ def lab(
     lab.stop()
 
 
-def verified(lab: Lab, model: Registry, *, repair: bool = False) -> TotalsRun:
+def verified(lab: Lab, model: Registry, *, repair: bool = False) -> VerifyReport:
     lab.cloud.settle()
-    made = make_totals_verifier(model, VIEW_TABLE, lab.cloud.clients.dynamodb)
-    verifier = replace(made, grace=0.0)
-    run = verifier.begin(Scope(segments=1, repair=repair))
-    verifier.verify(run)
-    return run
+    bulk = replace(bulk_of(lab.cloud), registry=model)
+    options = VerifyOptions(Scope(segments=1, grace=0.0, repair=repair), totals=True)
+    verify_here(bulk, options, Shutdown(), Console(file=StringIO()))
+    return Verification(bulk, kind=VERIFY_TOTALS).report(deadline=Deadline.after(10))
 
 
 def plant(lab: Lab, story: Story) -> None:
@@ -175,7 +180,7 @@ def test_drift_is_rebuilt_under_the_next_epoch_while_the_old_one_answers(
 ) -> None:
     plant(lab, story)
     run = verified(lab, models["first"])
-    assert [one.values for one in run.differences] == [("PENDING",)]
+    assert [one["group"] for one in run.findings] == [["PENDING"]]
 
     application = lab.application(models["rebuilt"])
     plan = application.plan()
@@ -195,8 +200,8 @@ def test_drift_is_rebuilt_under_the_next_epoch_while_the_old_one_answers(
     lab.live()
     assert story.answers == ["epoch 1", "epoch 2"]
     run = verified(lab, models["ended"], repair=True)
-    assert run.differences == []
-    assert run.counts["abandoned"] == 1  # what was too much in epoch 1
+    assert run.findings == []
+    assert run.counts["totals"]["abandoned"] == 1  # what was too much in epoch 1
     old = stored(lab, "OrdersByStatus.1")
     assert old
     assert all("expires" in item for item in old)
@@ -217,7 +222,7 @@ def test_a_changed_total_is_refused_until_the_sweep_and_then_exact(
     lab.live()
     lab.live()
     assert story.answers == ["epoch 1", "refused", "epoch 1"]
-    assert verified(lab, models["changed"]).differences == []
+    assert verified(lab, models["changed"]).findings == []
 
 
 def test_a_dropped_total_becomes_empty_and_expires(
@@ -249,4 +254,4 @@ def test_a_rebuild_can_be_taken_back(lab: Lab, models: dict[str, Registry], stor
     lab.live()
     lab.live()
     assert story.answers == ["epoch 1"]
-    assert verified(lab, models["first"]).differences == []
+    assert verified(lab, models["first"]).findings == []

@@ -4,18 +4,21 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import partial
 from io import StringIO
 from random import Random
+from threading import RLock
 from typing import Any
 
 import pytest
 
+from adminview.aws.clients import Clients
+from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
+from adminview.bulk.runs import Bulk, make_bulk
 from adminview.bulk.verify.scope import Scope
-from adminview.bulk.verify.totals import make_totals_verifier
-from adminview.cli.bulk.verify_totals import compare_totals
+from adminview.cli.commands.verify import VerifyOptions, verify_here
 from adminview.cli.output.printing import Console
+from adminview.cli.shutdown import Shutdown
 from adminview.handlers.verify import VerifyDependencies, verify
 from adminview.local.engines import EngineName
 from adminview.local.local_cloud import LocalCloud
@@ -25,12 +28,12 @@ from adminview.model.total import totals_table
 from tests.support import totals_views
 from tests.support.backfill_workers import bulk_of
 from tests.support.fakes import Context
-from tests.support.live_deployment import Interrupting
 from tests.support.verify_tables import HeardDrift
 
 REGISTRY = Registry.of([totals_views])
 TOTALS = totals_table(VIEW_TABLE)
 PENDING = {"PK": {"S": "OrdersByStatus.1"}, "SK": {"S": "PENDING"}}
+BASE = 1_790_000_000.0
 OLD = 1_000_000.0  # seconds since 1970: all positions of that time have expired
 
 
@@ -42,6 +45,7 @@ class Traffic:
     random: Random = field(default_factory=lambda: Random(1))  # noqa: S311
     now: float = 0.0
     writing: bool = True
+    lock: Any = field(default_factory=RLock)
 
     def put(self, number: int, **changes: Any) -> None:
         pick = self.random.choice
@@ -59,6 +63,10 @@ class Traffic:
 
     def step(self) -> None:
         """Change an order, and let some of the changes that are in flight arrive."""
+        with self.lock:
+            self._step()
+
+    def _step(self) -> None:
         if not self.writing:
             return
         number = self.random.randrange(16)
@@ -75,10 +83,11 @@ class Traffic:
 
     def wait(self, seconds: float) -> None:
         """Let time pass: what is in flight arrives within a grace period."""
-        self.now += seconds
-        self.cloud.settle()
-        self.step()
-        self.cloud.settle()
+        with self.lock:
+            self.now += seconds
+            self.cloud.settle()
+            self._step()
+            self.cloud.settle()
 
     def verify(self, **options: Any) -> tuple[int, dict[str, Any]]:
         """Run the command; return its status and its JSON."""
@@ -87,14 +96,62 @@ class Traffic:
 
     def command(self, **options: Any) -> tuple[int, str]:
         console = Console(file=StringIO(), width=200)
-        between: Any = Interrupting(self.cloud.clients.dynamodb, 1, self.step)
-        model, as_json = self.cloud.registry, options.pop("as_json", False)
-        budget = RateLimiter(options.pop("max_rcu", None), lambda: self.now, self.wait)
-        made = make_totals_verifier(model, VIEW_TABLE, between, budget)
-        timed = replace(made, grace=2.0, clock=lambda: self.now, sleep=self.wait)
-        status = compare_totals(timed, Scope(1, **options), model, console, as_json=as_json)
+        chosen = {"as_json", "restart"} & options.keys()
+        shown = {name: options.pop(name) for name in chosen}
+        bulk = self.bulk(options.pop("max_rcu", None))
+        scope = Scope(**{"segments": 1, "grace": 1.0, **options})
+        status = verify_here(bulk, VerifyOptions(scope, totals=True, **shown), self.stop, console)
         assert isinstance(console.file, StringIO)
         return status, console.file.getvalue()
+
+    def bulk(self, max_rcu: float | None = None) -> Bulk:
+        """Connect to the tables, with changes between the calls that read rows and totals."""
+        client: Any = Between(self.cloud.clients.dynamodb, self.step)
+        reads = RateLimiter(max_rcu, lambda: self.now, self.wait)
+        made = make_bulk(
+            self.cloud.registry,
+            self.cloud.settings,
+            Clients(client, self.cloud.clients.sqs),
+            Metered(client, reads, RateLimiter()),
+        )
+        now = lambda: BASE + self.now  # noqa: E731
+        progress = replace(made.progress, now=now)
+        return replace(made, progress=progress, now=now, clock=lambda: self.now)
+
+    @property
+    def stop(self) -> Shutdown:
+        return Waiting(self)
+
+
+class Waiting(Shutdown):
+    """A stop request whose sleep lets the traffic's time pass."""
+
+    def __init__(self, traffic: Traffic) -> None:
+        super().__init__()
+        self.traffic = traffic
+
+    def sleep(self, seconds: float) -> None:
+        self.traffic.wait(seconds)
+
+
+@dataclass
+class Between:
+    """A client that lets changes happen after a read of rows or totals."""
+
+    client: Any
+    happens: Callable[[], None]
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self.client, name)
+        if name not in {"scan", "batch_get_item"}:
+            return call
+
+        def and_then(**arguments: Any) -> Any:
+            response = call(**arguments)
+            self.happens()
+            return response
+
+        return and_then
 
 
 @pytest.fixture
@@ -190,8 +247,8 @@ def test_the_command_says_what_differs_and_how_to_rebuild_it(traffic: Traffic) -
 @pytest.mark.parametrize("seed", range(2))
 def test_changes_that_keep_arriving_are_no_drift(traffic: Traffic, seed: int) -> None:
     traffic.random = Random(seed)  # noqa: S311
-    # About two rows a page, so that changes come between the pages.
-    status, found = traffic.verify(max_rcu=1)
+    # With changes between the segments.
+    status, found = traffic.verify(segments=8)
     assert (status, found["listed"]) == (0, [])
     assert found["totals"] == found["equal"] + found["in_flight"] + found["changing"]
     assert found["rows"] > 20
@@ -207,7 +264,7 @@ def test_drift_of_a_total_that_rests_is_found_while_others_change(
 ) -> None:
     traffic.random = Random(seed)  # noqa: S311
     extra_total(traffic.cloud)
-    status, found = traffic.verify(max_rcu=1)
+    status, found = traffic.verify(segments=8)
     assert status == 1
     assert [one["group"] for one in found["listed"]] == [["north", "1999-12-31"]]
     assert found["listed"][0]["stored"] == {"count": "2", "revenue": "0.5"}
@@ -251,11 +308,11 @@ def test_the_scheduled_verification_finds_drift_in_as_many_runs_as_its_units_tak
     change_by_hand(traffic.cloud)
     cloud, heard, runs = traffic.cloud, HeardDrift(), 0
     dynamodb = cloud.clients.dynamodb
-    dependencies = VerifyDependencies(
-        make=lambda _: bulk_of(cloud),
-        observer=heard,
-        make_totals=partial(make_totals_verifier, cloud.registry, VIEW_TABLE, dynamodb),
-    )
+
+    def make(budget: RateLimiter) -> Bulk:
+        return replace(bulk_of(cloud), client=Metered(dynamodb, budget, RateLimiter()))
+
+    dependencies = VerifyDependencies(make, heard)
     finished = False
     while not finished:
         event = {"grace": 0.01, "totals_units": 0.1, "segments": 1, "max_rcu": 6}

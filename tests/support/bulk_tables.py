@@ -20,6 +20,7 @@ from adminview.bulk.worker import SegmentWorker
 from adminview.model import Item, Registry, Row, Source, number, view
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import RowKey, provenance
+from adminview.model.total import totals_table
 from adminview.sync.derive import derive
 from tests.support.fakes import NO_WAIT, TABLE, FakeQueue, refusal
 from tests.support.stream_records import image
@@ -28,6 +29,8 @@ PROGRESS = progress_table(TABLE)
 KEYS = {
     TABLE: ("PK", "SK"),
     PROGRESS: ("PK", "SK"),
+    totals_table(TABLE): ("PK", "SK"),
+    "Orders": ("id",),
     "Things": ("id",),
     "Notes": ("about", "number"),
 }
@@ -117,12 +120,19 @@ class Tables:
 
         return self._call("get_item", TableName, effect)
 
-    def query(self, TableName: str, ExpressionAttributeValues: Any, **_: Any) -> Any:  # noqa: N803
+    def query(self, TableName: str, ExpressionAttributeValues: Any, **more: Any) -> Any:  # noqa: N803
         def effect() -> Any:
-            ((name, value),) = ExpressionAttributeValues.items()
+            values = dict(ExpressionAttributeValues)
+            sort, condition = values.pop(":sk", {"S": ""})["S"], more.get("KeyConditionExpression")
+            ((name, value),) = values.items()
             attribute = {":owner": "_owner", ":pk": "PK"}[name]
             rows = sorted(self.tables[TableName].items())
-            return {"Items": [row for _, row in rows if row.get(attribute) == value], **_units(1)}
+            rows = [(key, row) for key, row in rows if row.get(attribute) == value]
+            if condition and condition.endswith("begins_with(#sk, :sk)"):
+                rows = [(key, row) for key, row in rows if key[1].startswith(sort)]
+            elif condition and condition.endswith("#sk < :sk"):
+                rows = [(key, row) for key, row in rows if key[1] < sort]
+            return {"Items": [row for _, row in rows], **_units(1)}
 
         return self._call("query", TableName, effect)
 
@@ -143,6 +153,19 @@ class Tables:
             return _units(1)
 
         return self._call("delete_item", TableName, effect)
+
+    def update_item(self, TableName: str, Key: Image, **arguments: Any) -> Any:  # noqa: N803
+        """Let a total expire, which is all that bulk work updates."""
+
+        def effect() -> Any:
+            total = self.tables[TableName][_key(TableName, Key)]
+            values = arguments["ExpressionAttributeValues"]
+            if total.get("count") != values[":count"] or "expires" in total:
+                raise refusal("ConditionalCheckFailedException")
+            total["expires"] = values[":at"]
+            return _units(1)
+
+        return self._call("update_item", TableName, effect)
 
     def batch_write_item(self, RequestItems: Any, **_: Any) -> Any:  # noqa: N803
         ((table, requests),) = RequestItems.items()

@@ -13,11 +13,13 @@ from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.runs import Bulk
 from adminview.bulk.segment import Segment
 from adminview.bulk.verification import Verification
+from adminview.bulk.verify.phases import VERIFY_TOTALS
 from adminview.bulk.worker import PAGE_RESERVE
 from adminview.handlers.bulk import RESERVE, BulkDependencies, dependencies, run_step
 from adminview.model.errors import BulkError, SettingsError, TooManyFailuresError
 from tests.support.bulk_tables import PROGRESS, RUN, World, never
 from tests.support.fakes import TABLE, Context, refusal
+from tests.support.totals_lab import TotalsLab, group, groups_of
 
 
 @dataclass
@@ -257,6 +259,25 @@ def test_a_verification_is_two_runs_one_after_the_other(
     told = json.dumps(function.told.segments)
     assert "t0" not in told, "no key is logged"
     assert executed(function, **event, sources=["Notes"]) == ["verify/Notes", "verify-rows/Notes"]
+
+
+def test_a_verification_of_totals_is_three_runs_one_after_the_other() -> None:
+    lab = TotalsLab()
+    lab.write_row(1, (group(1), 1))
+    lab.settle()
+    lab.totals[group(1)]["count"] = {"N": "7"}
+    function = Function(lab)
+    event = {"task": "verify-totals", "segments": 2, "grace": 0}
+    runs = executed(function, **event)
+    assert runs == [f"verify-totals{phase}/*" for phase in ("", "-sums", "-comparison")]
+    report = Verification(lab.bulk, kind=VERIFY_TOTALS).report(deadline=never())
+    assert groups_of(report) == {("north", "day-1")}
+    assert "day-1" not in json.dumps(function.told.segments), "no key is logged"
+    with pytest.raises(SettingsError, match="rows of all sources contribute to a total"):
+        function(step="begin", task="verify-totals", sources=["Orders"])
+    lab.db.tables[PROGRESS].clear()
+    with pytest.raises(BulkError, match="begin again"):
+        function(step="begin", task="verify-totals-comparison")
 
 
 @pytest.mark.parametrize(

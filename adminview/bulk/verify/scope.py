@@ -13,14 +13,22 @@ from adminview.model.errors import SettingsError
 GRACE_SECONDS = 15.0
 MOST_CUTS = 1_000_000  # segments of a table, set by DynamoDB
 FINENESS = 10  # cuts per segment at least, so that a sample is close to its share
+SHARES = 1_000_000  # that a sample of totals is a number of
 CHOSEN = ("seed", "after", "removable")  # by a run, not by its options
 
 
 class VerifyPhase(StrEnum):
-    """The two directions: items against their rows, then rows against their items."""
+    """A run of a verification.
+
+    Items are compared with their rows, then rows with their items. To verify totals, they are read,
+    the rows are added up, and both are compared.
+    """
 
     ITEMS = "items"
     ROWS = "rows"
+    TOTALS = "totals"
+    SUMS = "sums"
+    COMPARISON = "comparison"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +40,7 @@ class Scope:
     repair: bool = False
     grace: float = GRACE_SECONDS  # seconds that a change may take to reach the view
     seed: int = 0  # of the sample
-    after: int = 0  # in the second phase: the generation of the first
+    after: int = 0  # in a later phase: the generation of the one before it
     removable: bool = False  # in the second phase: whether no item derives a row that names none
 
     def check(self) -> "Scope":
@@ -87,5 +95,5 @@ class Scope:
         return [name for name, value in own if name not in CHOSEN and other.get(name) != value]
 
     def follows(self, generation: int, *, removable: bool) -> "Scope":
-        """Return the scope of the second phase."""
+        """Return the scope of the next phase."""
         return replace(self, after=generation, removable=removable)

@@ -106,12 +106,14 @@ class Recovery(Construct):
         )
         totals = may_verify_totals(self, options)
         self._add_verify([*may_verify(view.table, streams, self.progress), *totals])
+        repaired = may_verify_totals(self, options, repair=True)
+        written = may_backfill(view.table, sync.dead_letters, streams, sync.mappings, self.progress)
         self._add_backfill(
-            may_backfill(view.table, sync.dead_letters, streams, sync.mappings, self.progress),
+            [*written, *repaired],
             {source: mapping.ref for source, mapping in sync.mappings.items()},
         )
-        written = {migration.source.name for migration in options.migrations}
-        if migrated := [stream for stream in streams if stream.source.name in written]:
+        sources = {migration.source.name for migration in options.migrations}
+        if migrated := [stream for stream in streams if stream.source.name in sources]:
             self._add_migrate(migrated)
 
     def _add_replay(

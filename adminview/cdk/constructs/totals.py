@@ -96,13 +96,16 @@ def may_query_totals(scope: Construct, options: DeploymentOptions) -> list[iam.P
     ]
 
 
-def may_verify_totals(scope: Construct, options: DeploymentOptions) -> list[iam.PolicyStatement]:
-    """Return the permissions to read all totals."""
+def may_verify_totals(
+    scope: Construct, options: DeploymentOptions, *, repair: bool = False
+) -> list[iam.PolicyStatement]:
+    """Return the permissions to read all totals, and to let unused ones expire if *repair*."""
     if not options.has_totals:
         return []
+    actions = ["dynamodb:BatchGetItem", "dynamodb:Scan"]
     return [
         iam.PolicyStatement(
-            actions=["dynamodb:BatchGetItem", "dynamodb:Scan"],
+            actions=[*actions, "dynamodb:UpdateItem"] if repair else actions,
             resources=[_table_arn(scope, options)],
         ),
     ]

@@ -8,7 +8,7 @@ from typing import Final
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from adminview.aws.observability import ALL_TOTALS, DRIFT, LAG, OLDEST_LETTER, TOTALS_SKIPPED
+from adminview.aws.observability import DRIFT, LAG, OLDEST_LETTER, TOTALS_SKIPPED
 from adminview.aws.stream_metrics import (
     age_metric,
     dropped_metric,
@@ -19,7 +19,7 @@ from adminview.cdk.monitoring import metrics, rules
 from adminview.cdk.monitoring.rules import Rule
 from adminview.cdk.options.stage import Stage
 from adminview.model.source import UNKNOWN
-from adminview.model.total import RANKING
+from adminview.model.total import ALL_TOTALS, RANKING
 
 MAX_WINDOW: Final = Duration.days(7)  # of an alarm, set by CloudWatch
 MAX_NAME: Final = 255  # of an alarm; the name of a source or an index may be as long

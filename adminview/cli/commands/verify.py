@@ -2,25 +2,22 @@
 
 import json
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import isfinite
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
-from adminview.aws.rate_limit import RateLimiter
-from adminview.aws.settings import BACKFILL_MACHINE_OUTPUT, Settings
+from adminview.aws.settings import BACKFILL_MACHINE_OUTPUT
 from adminview.bulk.runs import EVERYTHING, VERIFY, Bulk
 from adminview.bulk.segment import MOST_SEGMENTS
 from adminview.bulk.verification import Verification
+from adminview.bulk.verify.phases import OF_TOTALS, VERIFY_TOTALS, phase_of
 from adminview.bulk.verify.scope import GRACE_SECONDS, Scope
-from adminview.bulk.verify.totals import make_totals_verifier
 from adminview.cli.bulk.segment_pool import Limits, RunOptions, SegmentPool, connect
 from adminview.cli.bulk.state_machine import ExecutionRequest, as_event, run_on_aws
-from adminview.cli.bulk.verify_totals import DIFFERENT, EQUAL, UNFINISHED, compare_totals
 from adminview.cli.commands.backfill import Deployed, Restart, expected_items
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import Throttled, check_deployed, check_model, find_settings
@@ -31,11 +28,14 @@ from adminview.cli.options import Json, MaxRcu, Prefix, Stage
 from adminview.cli.output.bulk import progress
 from adminview.cli.output.printing import Console, echo
 from adminview.cli.output.verify import VerifyResult, as_data, show
+from adminview.cli.output.verify_totals import as_data as totals_as_data
+from adminview.cli.output.verify_totals import show as show_totals
 from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from adminview.model.errors import SettingsError
 from adminview.views import registry
 
 PATIENCE_SECONDS = 60.0
+EQUAL, DIFFERENT, UNFINISHED = 0, 1, 2  # exit statuses
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,12 @@ class VerifyOptions:
     source: str | None = None
     restart: bool = False
     as_json: bool = False
+    totals: bool = False
+
+    def of(self, bulk: Bulk) -> Verification:
+        """Return the verification that these options mean."""
+        kind = VERIFY_TOTALS if self.totals else VERIFY
+        return Verification(bulk, self.subject, kind=kind)
 
     @property
     def subject(self) -> str:
@@ -93,9 +99,8 @@ def verify(  # noqa: PLR0913 - a command's options
 ) -> None:
     """Compare the view with its sources, in both directions.
 
-    It can be interrupted; the same command resumes it. With --totals, the
-    command starts over, and totals that keep changing while they are compared
-    stay undecided.
+    It can be interrupted; the same command resumes it. Totals that change
+    while they are compared stay undecided.
 
     Exit status: 0 equal, 1 differences are left, 2 not finished.
     """
@@ -108,11 +113,10 @@ def verify(  # noqa: PLR0913 - a command's options
     scope = Scope(segments, sample, repair, grace).check()
     check = Throttled(partial(check_deployed, registry(), deployment))
     if totals:
+        _check_source(source)
         if not deployment.local:
             _check_lag(totals_lag(deployment), grace)
-        _check_totals(source, deployed=deployed)
-        raise typer.Exit(_verify_totals(settings, scope, max_rcu, check, as_json=as_json))
-    options = VerifyOptions(scope, source, restart, as_json)
+    options = VerifyOptions(scope, source, restart, as_json, totals)
     bulk = connect(registry(), settings, Limits(max_rcu), check)
     if deployed:
         machine = deployment.output(RECOVERY, BACKFILL_MACHINE_OUTPUT)
@@ -125,7 +129,7 @@ def verify(  # noqa: PLR0913 - a command's options
 
 def verify_here(bulk: Bulk, options: VerifyOptions, stop: Shutdown, console: Console) -> int:
     """Run or resume a verification, print the result, and return the exit status."""
-    verification, trouble = Verification(bulk, options.subject), ""
+    verification, trouble = options.of(bulk), ""
     for run in verification.left(options.scope, deadline=_soon(), restart=options.restart):
         scope = verification.scope_of(run, options.scope, deadline=_soon())
         with progress(run, _expected(bulk, run, scope)) as watch:
@@ -138,10 +142,10 @@ def verify_here(bulk: Bulk, options: VerifyOptions, stop: Shutdown, console: Con
 
 def verify_on_aws(bulk: Bulk, options: VerifyOptions, machine: str, limits: Limits) -> int:
     """Verify in the state machine, print the result, and return the exit status."""
-    verification, scope = Verification(bulk, options.subject), options.scope
+    verification, scope = options.of(bulk), options.scope
     event = {
         **as_event(RunOptions(scope.segments, restart=options.restart), limits),
-        "task": VERIFY,
+        "task": verification.kind,
         "sources": options.source and [options.source],
         "sample": scope.sample,
         "grace": scope.grace,
@@ -158,40 +162,31 @@ def _report(
     verification: Verification, options: VerifyOptions, trouble: str, console: Console
 ) -> int:
     report = verification.report(deadline=_soon())
-    status = UNFINISHED if trouble else DIFFERENT if report.total["left"] else EQUAL
+    different = report.total["differing" if options.totals else "left"]
+    status = UNFINISHED if trouble else DIFFERENT if different else EQUAL
     result = VerifyResult(options.scope, options.source, report, status, trouble)
+    model = verification.bulk.registry
     if options.as_json:
-        console.write_json(json.dumps(as_data(result), indent=2))
+        data = totals_as_data(result, model) if options.totals else as_data(result)
+        console.write_json(json.dumps(data, indent=2))
+    elif options.totals:
+        show_totals(result, model, console)
     else:
         show(result, console)
     return status
 
 
 def _expected(bulk: Bulk, run: str, scope: Scope) -> int | None:
-    """Estimate the items or rows to scan; None if a table cannot be described."""
+    """Estimate the items, rows or totals to read; None if a table cannot be described."""
     expected = expected_items(bulk, run)
-    return None if expected is None else round(expected * scope.sample)
+    share = 1.0 if phase_of(run) in OF_TOTALS else scope.sample
+    return None if expected is None else round(expected * share)
 
 
-def _verify_totals(
-    settings: Settings, scope: Scope, max_rcu: float | None, check: Any, *, as_json: bool
-) -> int:
-    with graceful_shutdown() as stop:
-        budget = RateLimiter(max_rcu, sleep=stop.sleep)
-        made = make_totals_verifier(registry(), settings.view_table, Clients().dynamodb, budget)
-        verifier = replace(
-            made, grace=scope.grace, sleep=stop.sleep, stopped=stop.event.is_set, check=check
-        )
-        return compare_totals(verifier, scope, registry(), Console(), as_json=as_json)
-
-
-def _check_totals(source: str | None, *, deployed: bool) -> None:
+def _check_source(source: str | None) -> None:
     if source is not None:
         msg = "rows of all sources contribute to a total: leave --source out"
         raise typer.BadParameter(msg, param_hint="--source")
-    if deployed:
-        msg = "totals are verified from here: leave --deployed out"
-        raise typer.BadParameter(msg, param_hint="--deployed")
 
 
 def _check_lag(lag: float | None, grace: float) -> None:

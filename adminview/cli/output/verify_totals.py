@@ -1,64 +1,72 @@
 """Results of a verification of totals, as text and as JSON."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
-from adminview.bulk.verify.totals_run import TotalsRun
 from adminview.cli.output.printing import Console, TextTable
 from adminview.cli.output.tables import facts
-from adminview.cli.output.verify import LINES
+from adminview.cli.output.verify import LINES, VerifyResult
 from adminview.model import Registry, Total
-from adminview.totals.comparison import TotalDifference
+from adminview.model.total import ALL_TOTALS
 
 COUNTS = (
     *("totals", "equal", "in_flight", "changing", "abandoned", "differing"),
     *("forgotten", "repaired"),
 )
+OPTIONS: Final = ("segments", "sample", "repair", "grace")
 REBUILD = "`adminview model lock --reason …` and `adminview apply`"
 
 
-def as_data(run: TotalsRun, model: Registry, status: int, trouble: str) -> dict[str, Any]:
+def as_data(result: VerifyResult, model: Registry) -> dict[str, Any]:
+    counts, found = _counted(result), result.report.findings
     return {
-        "status": status,
-        "finished": run.finished,
-        "trouble": trouble,
-        "scope": run.scope.to_json(),
-        "rows": run.scanned,
-        **{name: run.counts[name] for name in COUNTS},
-        "listed": [difference.to_json() for difference in run.differences],
-        "not_listed": run.counts["differing"] - len(run.differences),
-        "advice": [*advice(run.differences, model.totals)],
+        "status": result.status,
+        "finished": not result.trouble,
+        "trouble": result.trouble,
+        "scope": {name: getattr(result.scope, name) for name in OPTIONS},
+        "rows": counts["scanned"],
+        **{name: counts[name] for name in COUNTS},
+        "listed": found,
+        "not_listed": counts["differing"] - len(found),
+        "advice": [*advice(found, model.totals)],
     }
 
 
-def show(run: TotalsRun, model: Registry, status: int, trouble: str, console: Console) -> None:
+def show(result: VerifyResult, model: Registry, console: Console) -> None:
     """Print the differences, the counts and the verdict."""
-    if run.differences:
-        console.print(_table(run.differences[:LINES]))
-        if more := run.counts["differing"] - min(len(run.differences), LINES):
-            console.print(f"and {more} more (--json lists {len(run.differences)})\n")
-    console.print(facts("The counts add up" if run.finished else "So far", _counts(run)))
-    console.print(verdict(run, status, trouble))
-    for line in advice(run.differences, model.totals):
+    found, counts = result.report.findings, _counted(result)
+    if found:
+        console.print(_table(found[:LINES]))
+        if more := counts["differing"] - min(len(found), LINES):
+            console.print(f"and {more} more (--json lists {len(found)})\n")
+    console.print(facts("So far" if result.trouble else "The counts add up", _counts(result)))
+    console.print(verdict(result), soft_wrap=True)
+    for line in advice(found, model.totals):
         console.print(line, soft_wrap=True)
 
 
-def verdict(run: TotalsRun, status: int, trouble: str) -> str:
-    if trouble:
-        return f"{trouble}; the same command starts again"
-    what = "the totals" if run.scope.sample == 1 else "the sampled totals"
+def verdict(result: VerifyResult) -> str:
+    if result.trouble:
+        return f"{result.trouble}; the same command (without --restart) resumes it"
+    what = "the totals" if result.scope.sample == 1 else "the sampled totals"
     equal = f"{what} are the sums of their rows"
-    differing = run.counts["differing"]
+    counts = _counted(result)
+    differing = counts["differing"]
     different = f"{_count(differing)} not the sum of {'its' if differing == 1 else 'their'} rows"
-    changing = run.counts["changing"]
-    undecided = f"; {_count(changing)} undecided, for changing all the time" if changing else ""
-    return (different if status else equal) + undecided
+    changing = counts["changing"]
+    undecided = f"; {_count(changing)} undecided: changed while the rows were read"
+    return (different if result.status else equal) + (undecided if changing else "")
 
 
-def advice(differences: Iterable[TotalDifference], totals: Iterable[Total]) -> list[str]:
+def _counted(result: VerifyResult) -> Counter[str]:
+    return result.report.counts.get(ALL_TOTALS, Counter())
+
+
+def advice(findings: Iterable[Mapping[str, Any]], totals: Iterable[Total]) -> list[str]:
     """Return how to rebuild each total that differs."""
     declared = {total.name: total for total in totals}
-    wrong = dict.fromkeys((difference.total, difference.epoch) for difference in differences)
+    wrong = dict.fromkeys((finding["total"], finding["epoch"]) for finding in findings)
     return [_advice(name, epoch, declared.get(name)) for name, epoch in wrong]
 
 
@@ -73,16 +81,16 @@ def _advice(name: str, epoch: str, total: Total | None) -> str:
     )
 
 
-def _table(differences: Iterable[TotalDifference]) -> TextTable:
+def _table(findings: Iterable[Mapping[str, Any]]) -> TextTable:
     lines = TextTable("Totals that are not the sums of their rows")
     for name in ("total", "group", "sum of the rows", "stored"):
         lines.add_column(name, overflow="fold")
-    for difference in differences:
+    for finding in findings:
         lines.add_row(
-            f"{difference.total}, epoch {difference.epoch}",
-            " | ".join(difference.values) or "all",
-            _amounts(difference.expected) or "no rows",
-            _amounts(difference.stored) or "nothing",
+            f"{finding['total']}, epoch {finding['epoch']}",
+            " | ".join(finding["group"]) or "all",
+            _amounts(finding["expected"]) or "no rows",
+            _amounts(finding["stored"]) or "nothing",
         )
     return lines
 
@@ -91,19 +99,20 @@ def _amounts(amounts: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {amount}" for name, amount in amounts.items())
 
 
-def _counts(run: TotalsRun) -> dict[str, Any]:
-    counts = run.counts
+def _counts(result: VerifyResult) -> dict[str, Any]:
+    counts, waiting = _counted(result), result.report.waiting
     unused = (
         f"{counts['forgotten'] + counts['abandoned']} ({counts['repaired']} expire from now on)"
     )
     return {
-        "rows read": run.scanned,
+        "rows read": counts["scanned"],
         "totals compared": counts["totals"],
         "= equal": counts["equal"],
         "+ in flight": f"{counts['in_flight']} (equal when compared again)",
-        "+ undecided": f"{counts['changing']} (changed whenever they were compared)",
+        "+ undecided": f"{counts['changing']} (changed while the rows were read)",
         "+ abandoned": f"{counts['abandoned']} (not declared, and no row contributes)",
         "+ differing": counts["differing"],
+        **({"+ to be compared again": waiting} if waiting else {}),
         "totals that nothing uses": unused,
     }
 
