@@ -5,6 +5,7 @@ ADMINVIEW_MINISTACK names the command of ministack, in a virtual environment of 
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,14 @@ from tests.support.e2e.closed import Closed, closed_cloud
 from tests.support.e2e.cloud import Checkout, complete_totals, local_cloud, surroundings
 
 MINISTACK = "ADMINVIEW_MINISTACK"
+# The files whose tests share a deployment, in the order in which they build on each other.
+ORDER = (
+    "test_deployed",
+    "test_deployed_smoke",
+    "test_recovery",
+    "test_model_change",
+    "test_removal",
+)
 
 collect_ignore_glob = [] if os.environ.get(MINISTACK) else ["test_*.py"]
 
@@ -20,12 +29,24 @@ if os.environ.get(MINISTACK):  # no profile or endpoint of the developer's is me
         del os.environ[name]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sort the tests that share the deployment; all others stay before them."""
+
+    def place(item: pytest.Item) -> int:
+        if item.path.parent != Path(__file__).parent:
+            return -1
+        shared = "checkout" in getattr(item, "fixturenames", ())
+        return ORDER.index(item.path.stem) if shared else -1  # each file must be in the list
+
+    items.sort(key=place)
+
+
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
     """Deploy as the README says, to a cloud that does not enforce IAM.
 
-    The tests that use it depend on each other. They run in the order of the files and of the tests
-    in them, in one worker (tests/conftest.py).
+    The tests that use it depend on each other. They run in the order of the files (ORDER) and of
+    the tests in them, in one worker (tests/conftest.py).
     """
     with local_cloud(tmp_path_factory.mktemp("open")) as started:
         started.bootstrap()
