@@ -15,6 +15,7 @@ TEXT = (ROOT / "docs" / "deploy.md").read_text()
 SMOKE = (ROOT / "docs" / "smoke.md").read_text()
 COMMANDS = re.findall(r"^\$ (.*)$", TEXT + SMOKE, re.MULTILINE)
 SERVICES = {"states": "stepfunctions"}  # by the prefix of their actions
+ALSO = {"dynamodb": "dynamodbstreams"}  # has the same prefix
 
 
 def permissions() -> dict[str, set[str]]:
@@ -32,8 +33,9 @@ def permissions() -> dict[str, set[str]]:
 def test_every_action_is_one_of_aws() -> None:
     for action in set().union(*permissions().values()):
         service, _, operation = action.partition(":")
-        model = get_session().get_service_model(SERVICES.get(service, service))
-        assert operation in model.operation_names, action
+        names = [SERVICES.get(service, service), ALSO.get(service, SERVICES.get(service, service))]
+        models = [get_session().get_service_model(name) for name in names]
+        assert any(operation in model.operation_names for model in models), action
 
 
 def test_the_doctor_calls_nothing_else() -> None:
@@ -47,16 +49,26 @@ def test_the_doctor_calls_nothing_else() -> None:
     assert made - {"cloudwatch:GetMetricData"} == permissions()["`doctor`"]
 
 
-def test_whoever_applies_a_plan_may_do_what_the_backfill_function_may(dev: Assembly) -> None:
-    """`apply` backfills with the caller's credentials."""
+@pytest.mark.parametrize(
+    ("function", "commands"),
+    [
+        ("Backfill", "`apply`, `backfill`, `sweep`"),
+        ("Verify", "`verify`"),
+        ("Migrate", "`migrate`"),
+        ("Replay", "`dlq`"),
+    ],
+)
+def test_a_command_needs_what_the_function_that_does_the_same_may(
+    dev: Assembly, function: str, commands: str
+) -> None:
+    """Commands work with the caller's credentials."""
     granted = {
         action
-        for actions, _ in dev.statements("Backfill")
+        for actions, _ in dev.statements(function)
         for action in actions
         if not action.startswith("logs:")
     }
-    named = permissions()
-    assert granted <= named["`apply`, `backfill`, `sweep`"]
+    assert granted <= permissions()[commands]
 
 
 def test_exit_statuses_are_those_of_the_help_texts() -> None:
