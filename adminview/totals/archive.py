@@ -27,6 +27,7 @@ from adminview.totals.changes import Group
 from adminview.totals.position import (
     HOUR,
     LIVE_HOURS,
+    MOST_EXPIRED,
     TIME_BYTES,
     expired,
     older,
@@ -84,12 +85,15 @@ def is_archive(item: Item, group: Group) -> bool:
 def movable(item: Item, own: str, at: float) -> dict[str, AttributeValue]:
     """Return the positions of a total to move, when a record of this time was added.
 
-    They are so old that a record of now is newer than the mark: then it needs no archive.
+    They are so old that a record of now is newer than the mark: then it needs no archive. None, if
+    expired positions are removed now: a move would find the total changed, in vain.
     """
     positions = positions_of(item)
     if len(positions) <= MOST_POSITIONS:
         return {}
     others = {name: value for name, value in positions.items() if name != own}
+    if len(expired(others, at)) >= MOST_EXPIRED:
+        return {}
     old = older(others, at - 2 * DISORDER)
     moved = dict(sorted(old.items(), key=lambda position: time_of(position[1]))[:MOST_MOVED])
     return moved if len(moved) >= LEAST_MOVED else {}

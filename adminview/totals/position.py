@@ -22,6 +22,8 @@ TIME_UNIT: Final = 300  # seconds
 TIME_BYTES: Final = 3  # enough for the years until 2129
 # A stream delivers a record for 24 hours. Two more cover slow functions and inexact record times.
 LIVE_HOURS: Final = 26
+# Expired positions of one item. Removing them is a separate write, so it waits for several.
+MOST_EXPIRED: Final = 8
 
 
 @lru_cache(maxsize=1000)

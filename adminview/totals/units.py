@@ -9,8 +9,8 @@ from adminview.model.total import COUNT, RANK, RANKING
 from adminview.model.write_units import Units, write_units
 from adminview.totals.archive import LEAST_MOVED, MOST_POSITIONS
 from adminview.totals.changes import Amounts, Group, contributions
-from adminview.totals.position import LIVE_HOURS, encode_position, position_name
-from adminview.totals.update import MOST_EXPIRED, key_of_group
+from adminview.totals.position import LIVE_HOURS, MOST_EXPIRED, encode_position, position_name
+from adminview.totals.update import key_of_group
 
 TOTALS_TABLE: Final = "the totals table"  # among the names of indexes, none of which has a space
 SHARD_HOURS: Final = 4  # after which DynamoDB closes a shard of a stream

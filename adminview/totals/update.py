@@ -15,6 +15,7 @@ from adminview.totals.comparison import amounts_of
 from adminview.totals.position import (
     HOUR,
     LIVE_HOURS,
+    MOST_EXPIRED,
     encode_position,
     expired,
     lower_bound,
@@ -23,8 +24,6 @@ from adminview.totals.position import (
     time_of,
 )
 
-# Expired positions of one item. Removing them is a separate write, so it waits for several.
-MOST_EXPIRED: Final = 8
 MOST_REMOVED: Final = 100  # in one call: DynamoDB takes at most 300 operators in a condition
 TRIAL: Final = (f"{INTERNAL}trial", f"{INTERNAL}trial")
 CONDITION: Final = (

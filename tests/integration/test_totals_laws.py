@@ -22,8 +22,8 @@ from adminview.model.row import VIEW_TABLE
 from adminview.model.total import totals_table as totals_name
 from adminview.totals.archive import LEAST_MOVED, MOST_POSITIONS
 from adminview.totals.changes import GroupChange
-from adminview.totals.position import HOUR, encode_position, position_name
-from adminview.totals.update import MOST_EXPIRED, GroupUpdate, upkeep
+from adminview.totals.position import HOUR, MOST_EXPIRED, encode_position, position_name
+from adminview.totals.update import GroupUpdate, upkeep
 from tests.support import totals_views, totals_views_changed
 from tests.support.backfill_workers import bulk_of, work
 from tests.support.fakes import NO_WAIT

@@ -1,5 +1,6 @@
 """Old positions move to the archive of a total, and what they cover is not added again."""
 
+from base64 import b64decode
 from typing import Any
 
 import pytest
@@ -244,6 +245,25 @@ def test_expired_positions_leave_the_archive() -> None:
         apply(items, old(100 + number, at=later - 2 * HOUR), now=later)
     apply(items, update(change(20, at=later)), now=later)
     assert names(items, ARCHIVE) == {position_name(f"old-{100 + n}") for n in range(SHARDS)}
+
+
+def test_no_write_is_wasted_when_expired_and_other_old_positions_go() -> None:
+    """The update removes the expired ones, the next update moves the others."""
+    items = Table()
+    for number in range(10):
+        apply(items, old(number, at=AT - 30 * HOUR))
+    for number in range(10, 10 + SHARDS):
+        items.items[GROUP][position_name(f"old-{number}")] = {
+            "B": b64decode(encode_position(5, AT - 2 * HOUR)["B"])
+        }
+    calls = []
+    for sequence in (20, 21, 22):
+        items.requests.clear()
+        apply(items, update(change(sequence)))
+        calls.append(len(items.requests))
+    assert calls == [2, 4, 1], "an update and a removal; an update and a move; an update"
+    assert names(items) == {SHARD}
+    assert len(names(items, ARCHIVE)) == SHARDS
 
 
 def test_a_move_has_no_more_positions_than_one_call_takes() -> None:

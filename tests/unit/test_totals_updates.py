@@ -7,8 +7,8 @@ import pytest
 from adminview.aws.attribute_codec import for_boto3
 from adminview.model.errors import RowError
 from adminview.totals.archive import mark_bound
-from adminview.totals.position import HOUR, LIVE_HOURS, encode_position, lower_bound
-from adminview.totals.update import MOST_EXPIRED, upkeep
+from adminview.totals.position import HOUR, LIVE_HOURS, MOST_EXPIRED, encode_position, lower_bound
+from adminview.totals.update import upkeep
 from tests.support.totals_items import TotalsItems
 from tests.support.totals_records import AT, GROUP, SHARD, change, update
 
