@@ -290,6 +290,20 @@ def test_a_stream_that_is_delivered_again_changes_nothing(
     assert warehouse.totals == before
 
 
+def test_the_state_machine_verifies_the_totals(warehouse: Warehouse) -> None:
+    wrong = {"PK": {"S": "ParcelsPerDepot.1"}, "SK": {"S": "east"}}
+    amounts = {"count": {"N": "1"}, "grams": {"N": "7"}}
+    warehouse.dynamodb.put_item(TableName="AdminViewTotals", Item={**wrong, **amounts})
+    command = ("verify", "--totals", "--grace", "0", "--deployed", "--json")
+    report = json.loads(warehouse.checkout.refused(*command))
+    assert (report["status"], report["finished"]) == (1, True)
+    assert (report["totals"], report["equal"], report["differing"]) == (4, 3, 1)
+    assert [one["group"] for one in report["listed"]] == [["east"]]
+    warehouse.dynamodb.delete_item(TableName="AdminViewTotals", Key=wrong)
+    report = json.loads(warehouse.checkout.adminview(*command))
+    assert (report["status"], report["equal"]) == (0, 3)
+
+
 def test_the_doctor_misses_what_this_cloud_does_not_deploy(warehouse: Warehouse) -> None:
     """It leaves the window out of a mapping, and the TTL out of a table."""
     uuid = warehouse.mapping["UUID"]
