@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from adminview.aws.deadline import Deadline
 from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
-from adminview.bulk.runs import Bulk, is_verification, make_bulk
+from adminview.bulk.runs import Bulk, make_bulk
+from adminview.bulk.verify.phases import phase_of
 from adminview.bulk.verify.scope import Scope
 from adminview.local.local_cloud import LocalCloud
 
@@ -35,7 +36,7 @@ class SteppedRun:
     def _run(self) -> Iterator[None]:
         bulk, deadline = bulk_of(self.cloud), Deadline.after(SECONDS)
         run = bulk.run(self.kind, self.subject)
-        scope = Scope(segments=2, grace=0) if is_verification(run) else None
+        scope = Scope(segments=2, grace=0) if phase_of(run) else None
         for segment in bulk.begin(run, 2, deadline=deadline, scope=scope):
             bulk.worker(run).work(segment, end=deadline)
             if segment.number:
