@@ -1,7 +1,8 @@
 """Derive the rows of a sample in a process of its own: `python -m adminview.checks.derive_sample`.
 
 Reads the items and the conditions from standard input as JSON. Derives each item twice, and writes
-both results to standard output. Output of view files goes to standard error.
+both results to standard output, with the model's fingerprint. Output of view files goes to standard
+error.
 """
 
 import json
@@ -32,7 +33,8 @@ def main() -> None:
         for _ in range(2):
             begin()
             outcomes.setdefault(position, []).append(_outcome(model, *items[position]))
-    json.dump([outcomes[position] for position in positions], output)
+    ordered = [outcomes[position] for position in positions]
+    json.dump({"model": model.fingerprint, "outcomes": ordered}, output)
 
 
 def _outcome(model: Registry, source: str, image: Attributes) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -57,7 +57,8 @@ def sample_findings(model: Registry, items: Sequence[SampleItem]) -> list[ModelF
     *model* must be the app's model, because the other processes load that one.
     """
     with ThreadPoolExecutor() as threads:
-        usual, *others = threads.map(partial(_derive, items), [USUAL, *OTHERS.values()])
+        conditions = [USUAL, *OTHERS.values()]
+        usual, *others = threads.map(partial(_derive, items, model.fingerprint), conditions)
     first = [outcome for outcome, _ in usual]
     by_condition = dict(zip(OTHERS, others, strict=True))
     again = [
@@ -70,22 +71,27 @@ def sample_findings(model: Registry, items: Sequence[SampleItem]) -> list[ModelF
         for derived in outcome.get("rows", {}).values()
         for row in derived.values()
     ]
+    unreached = [*_unreached(model, items, first)]
     findings = [
         *_failures(items, first),
         *_impure(model, items, first, again),
-        *_unreached(model, items, first),
+        *unreached,
     ]
     if any(finding.rule == FAILED for finding in findings):
         return findings  # without the rows of an item, others would only follow from its failure
-    return [*findings, *_unfilled(model, rows), *_unmatched(model, rows)]
+    unmet = [*_unfilled(model, rows), *_unmatched(model, rows)]
+    return [*findings, *_in_reached_files(model, unreached, unmet)]
 
 
-def _derive(items: Sequence[SampleItem], conditions: Conditions) -> Outcomes:
+def _derive(items: Sequence[SampleItem], model: str, conditions: Conditions) -> Outcomes:
     request = {
         "conditions": conditions.data(),
         "items": [(item.source.name, item.image) for item in items],
     }
-    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    path = {
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "PYTHONDONTWRITEBYTECODE": "1",  # a check leaves no files in the app
+    }
     done = subprocess.run(  # noqa: S603 - ours
         WORKER,
         check=False,
@@ -97,7 +103,11 @@ def _derive(items: Sequence[SampleItem], conditions: Conditions) -> Outcomes:
     if done.returncode:
         msg = f"the rows of the sample cannot be derived:\n{done.stderr.strip()}"
         raise CheckError(msg)
-    outcomes: Outcomes = json.loads(done.stdout)
+    derived = json.loads(done.stdout)
+    if derived["model"] != model:
+        msg = "a view file has changed meanwhile: check again"
+        raise CheckError(msg)
+    outcomes: Outcomes = derived["outcomes"]
     return outcomes
 
 
@@ -188,6 +198,20 @@ def _unreached(
             message = f"view {view.name!r} applies to no item of the sample, so it is not checked"
             where = place_of_declaration(view, model.modules)
             yield ModelFinding(Level.WARNING, "unreached-view", where, message, view.name)
+
+
+def _in_reached_files(
+    model: Registry, unreached: Iterable[ModelFinding], findings: Iterable[ModelFinding]
+) -> Iterator[ModelFinding]:
+    """Leave out findings in files none of whose views applies to an item."""
+    missed = {finding.place for finding in unreached}
+    places = {place_of_declaration(view, model.modules) for view in model.views}
+    skipped = {*map(_file_of, missed)} - {*map(_file_of, places - missed)} - {""}
+    return (finding for finding in findings if _file_of(finding.place) not in skipped)
+
+
+def _file_of(place: str) -> str:
+    return place.rpartition(":")[0]
 
 
 def _unfilled(model: Registry, rows: Sequence[Attributes]) -> Iterator[ModelFinding]:

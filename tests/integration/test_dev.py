@@ -58,7 +58,8 @@ class Hour:
         self.terminals: list[Terminal] = []
 
     def dev(self, *options: str) -> Terminal:
-        terminal = Terminal("dev", *options, environment=self.environment, folder=self.folder)
+        environment = self.environment | {"PYTHONDONTWRITEBYTECODE": ""}  # it leaves no cache
+        terminal = Terminal("dev", *options, environment=environment, folder=self.folder)
         self.terminals.append(terminal)
         terminal.wait_for("Ctrl-C to stop")
         self.exports = terminal.exported()
@@ -206,6 +207,8 @@ def make_mistakes_in_files(hour: Hour, dev: Terminal) -> None:
     unfit += 'idle_ones = AccessPattern("idle-ones", index=idle, partition="{idle}")\n'
     hour.write("invoices.py", unfit)
     dev.wait_for("Access patterns: new: idle-ones")
+    dev.wait_for("error: view 'invoice' is impure: its rows differ")
+    assert "warning: no row of the sample is in index 'Idle'" in dev.said
     found = hour.run("check", "--items-file", "items.jsonl")
     for text, finding in (
         ("invoices = ", "access pattern 'invoices-by-country' can return no row of the sample: "),

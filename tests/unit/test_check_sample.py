@@ -168,6 +168,32 @@ def test_views_that_fail_are_reported_once_for_each_line_with_the_text(app: Writ
     ]
 
 
+OWNERS = """
+from adminview import AccessPattern, Index, Row, Source, view
+
+owners = Source("Owners", partition_key="id")
+by_name = Index("ByName", partition="name", include=["data"])
+named = AccessPattern("named", index=by_name, partition="{name}")
+owner_of_id = AccessPattern("owner", partition="OWNER#{id}")
+
+
+@view(owners)
+def owner(item):
+    yield Row(item["id"], "DETAILS", indexes=[by_name(item["name"])])
+"""
+
+
+def test_a_file_whose_views_have_no_item_is_one_warning_and_not_an_error_for_each_pattern(
+    app: WrittenApp,
+) -> None:
+    app.write("views/pets.py", HEAD + PET)
+    app.write("views/owners.py", OWNERS)
+    status, lines = check(*sample({"id": "p-1", "kind": "dog", "born": "2020"}))
+    where = app.line("views/owners.py", "def owner")
+    text = "warning: view 'owner' applies to no item of the sample, so it is not checked"
+    assert (status, lines[:-1]) == (0, [f"{where}: {text}"])
+
+
 PATTERNS = """
 
 by_age = Index("ByAge", partition="kind", sort="born", include=["data"])

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from adminview.aws.call_errors import CallErrors
 from adminview.aws.dead_letter_consumer import Message
 from adminview.aws.deadline import Deadline
 from adminview.local.dev.letters import FirstLetterSink, PromptSink
@@ -10,6 +11,7 @@ from adminview.local.dev.printer import BatchPrinter
 from adminview.local.dev.rebuild import count
 from adminview.model.dead_letter import ItemOrigin, OutgoingLetter
 from adminview.model.errors import RowError, TooManyRowsError
+from adminview.sync.counts import BatchCounts
 from adminview.sync.dead_letter import dead_letter
 
 SOON = Deadline.after(3600)  # of the whole suite
@@ -94,6 +96,31 @@ def test_a_traceback_is_printed_once_until_the_view_files_change() -> None:
     printer.forget()
     printer.dead_lettered([letter("Users/3")])
     assert said[-1] == "    Traceback\n      line"
+
+
+def test_a_dead_letter_of_an_item_that_was_just_corrected_says_so() -> None:
+    said: list[str] = []
+    printer = BatchPrinter(said.append, lambda _: "")
+    printer.synced(BatchCounts("Users", records=1, written=1), [letter("Users/1")], CallErrors())
+    assert said[1] == (
+        "  dead letter: Users/1: RowError: it is bad (before this change; the item is correct now, "
+        "and a replay follows)"
+    )
+    printer.synced(
+        BatchCounts("Users", records=1, dead_lettered=1), [letter("Users/2")], CallErrors()
+    )
+    assert said[3] == "  dead letter: Users/2: RowError: it is bad"
+
+
+def test_rows_without_totals_print_no_line_about_totals() -> None:
+    said: list[str] = []
+    counts = {"records": 2, "updates": 0, "malformed": 0, "refused": 0, "redelivered": 0}
+    printer = BatchPrinter(said.append)
+    printer.counted(counts, CallErrors())
+    assert said == []
+    for name in ("updates", "malformed", "refused", "redelivered"):
+        printer.counted(counts | {name: 1}, CallErrors())
+    assert [line.partition(";")[0] for line in said] == ["totals: 2 rows changed"] * 4
 
 
 def test_a_count_has_its_plural() -> None:

@@ -5,6 +5,7 @@ import signal
 from collections.abc import Iterable, Iterator, MutableMapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Annotated, Final
@@ -37,6 +38,7 @@ from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from adminview.examples.shop import sample_data
 from adminview.http_api.handlers import Api
 from adminview.item_files import LINE
+from adminview.local.dev.item_checks import ItemChecks, read_sample
 from adminview.local.dev.items import WaitingItems, check_writes, read_items
 from adminview.local.dev.session import DevEngine, Hooks, ModelChange, Session
 from adminview.local.dev.tracebacks import app_traceback
@@ -131,7 +133,7 @@ def dev(
         echo(f"open {console.url(shown)} for the console")
         names = ", ".join(source.name for source in registry.sources)
         echo(f"following {names or 'no source yet'}; Ctrl-C to stop")
-        _run(files, session, stop)
+        _run(files, session, stop, registry)
 
 
 def _writes(name: str) -> Iterable[Put | Delete]:
@@ -156,14 +158,16 @@ def _first_model(files: ViewFiles, stop: Shutdown) -> Registry | None:
     return None
 
 
-def _run(files: ViewFiles, session: Session, stop: Shutdown) -> None:
+def _run(files: ViewFiles, session: Session, stop: Shutdown, model: Registry) -> None:
     """Reload view files that change, until stopped. Raises the error that ends a follower."""
+    checks = ItemChecks(partial(read_sample, session.engine.clients.dynamodb), echo)
     while not stop.event.is_set():
         stop.sleep(POLL_SECONDS)
         session.follower.check()
         with suppress(ServiceError):  # the next look may succeed
             session.replay_outdated()
         if not files.changed():
+            _check_rows(checks, model, session, stop)
             continue
         try:
             registry = files.load()
@@ -176,7 +180,16 @@ def _run(files: ViewFiles, session: Session, stop: Shutdown) -> None:
         except EXPECTED_ERRORS as error:
             _report(error)
         else:
+            model = registry
             print_findings(registry)
+
+
+def _check_rows(checks: ItemChecks, model: Registry, session: Session, stop: Shutdown) -> None:
+    try:
+        checks.look(model, frozenset(session.printer.sources))
+    except EXPECTED_ERRORS as error:
+        if not stop.event.is_set():  # Ctrl-C also ends the processes that derive the rows
+            _report(error)
 
 
 def print_findings(registry: Registry) -> None:

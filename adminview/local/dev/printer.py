@@ -15,6 +15,9 @@ from adminview.model.dead_letter import (
 )
 from adminview.sync.counts import BatchCounts
 
+# A view cannot derive the item before the change, so its old rows are unknown.
+CORRECTED = " (before this change; the item is correct now, and a replay follows)"
+
 
 @dataclass(slots=True)
 class BatchPrinter:
@@ -24,6 +27,7 @@ class BatchPrinter:
     explain: Callable[[AnyLetter], str] = lambda _: ""  # a traceback, if there is one
     batches: int = 0  # that the sync has done so far
     add: Callable[[BatchCounts], object] = lambda _: None  # keeps the counts of a batch
+    sources: set[str] = field(default_factory=set)  # of the records so far
     _explained: set[str] = field(default_factory=set)
 
     def invoked(self, request_id: str) -> None: ...
@@ -38,28 +42,37 @@ class BatchPrinter:
             f"{counts.dead_lettered} dead-lettered + {counts.redelivered} redelivered; "
             f"{count(counts.rows_put, 'row put')}, {counts.rows_deleted} deleted"
         )
-        self.dead_lettered(letters)
+        self.dead_lettered(letters, corrected=len(letters) > counts.dead_lettered)
         if errors:
             self.say(f"  failed calls: {', '.join(errors)}")
         self.add(counts)
         self.batches += 1
+        self.sources.add(source)
 
     def counted(self, counts: Mapping[str, Any], errors: CallErrors) -> None:
         skipped = counts["malformed"] + counts["refused"]
-        self.say(
-            f"totals: {count(counts['records'], 'row changed')}; "
-            f"{count(counts['updates'], 'total updated')}, "
-            f"{skipped} contributions skipped, {counts['redelivered']} records redelivered"
-        )
+        if counts["updates"] or skipped or counts["redelivered"]:
+            self.say(
+                f"totals: {count(counts['records'], 'row changed')}; "
+                f"{count(counts['updates'], 'total updated')}, "
+                f"{skipped} contributions skipped, {counts['redelivered']} records redelivered"
+            )
         if errors:
             self.say(f"  failed calls: {', '.join(errors)}")
 
-    def dead_lettered(self, letters: Iterable[OutgoingLetter]) -> None:
-        """Print each dead letter, and the traceback of an error that was not printed before."""
+    def dead_lettered(self, letters: Iterable[OutgoingLetter], *, corrected: bool = False) -> None:
+        """Print each dead letter, and the traceback of an error that was not printed before.
+
+        If items were *corrected*, some dead letters are only about their rows before that.
+        """
         for outgoing in letters:
             letter = from_json(outgoing.body)
-            self.say(f"  dead letter: {_item_of(letter)}: {outgoing.error}: {outgoing.reason}")
-            if outgoing.reason not in self._explained and (trace := self.explain(letter)):
+            known = outgoing.reason in self._explained
+            trace = self.explain(letter) if corrected or not known else None
+            note = CORRECTED if corrected and trace == "" else ""
+            line = f"{_item_of(letter)}: {outgoing.error}: {outgoing.reason}{note}"
+            self.say(f"  dead letter: {line}")
+            if trace and not known:
                 self._explained.add(outgoing.reason)
                 self.say("\n".join(f"    {line}" for line in trace.splitlines()))
 

@@ -120,11 +120,17 @@ def _imported_again(is_ours: Callable[[str], bool]) -> Iterator[None]:
 
 
 def _find(package: str) -> ModuleSpec | None:
-    """Return the spec of a package; None if the package or its parent does not exist."""
+    """Return the spec of a package; None if the package or its parent does not exist.
+
+    This imports the parent, without a trace in the app's folder.
+    """
+    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         return find_spec(package)
     except ModuleNotFoundError:
         return None
+    finally:
+        sys.dont_write_bytecode = written
 
 
 def _state_of(file: Path) -> tuple[int, int] | None:

@@ -1,0 +1,69 @@
+"""Check the view files with the items of the source tables as a sample."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from adminview.aws.attribute_codec import from_boto3
+from adminview.checks.finding import Level, ModelFinding
+from adminview.checks.sampled import FAILED, SampleItem, sample_findings
+from adminview.local.dev.rebuild import count
+from adminview.model import Registry
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+MOST_ITEMS: Final = 100  # of each source
+# A view that fails has dead letters, and a view without items is no mistake.
+SHOWN_OTHERWISE: Final = frozenset({FAILED, "unreached-view"})
+IMPURE: Final = "impure"  # shown by one item; other findings may end when there are more items
+
+
+def read_sample(client: "DynamoDBClient", model: Registry) -> list[SampleItem]:
+    """Read the first items of each source table."""
+    return [
+        SampleItem(source, from_boto3(item))
+        for source in model.sources
+        for item in client.scan(TableName=source.name, Limit=MOST_ITEMS, ConsistentRead=True)[
+            "Items"
+        ]
+    ]
+
+
+@dataclass(slots=True)
+class ItemChecks:
+    """Prints findings when they appear: after a reload, or when a source gets its first items."""
+
+    read: Callable[[Registry], Sequence[SampleItem]]
+    say: Callable[[str], None]
+    find: Callable[[Registry, Sequence[SampleItem]], Sequence[ModelFinding]] = sample_findings
+    _seen: object = None  # the model and its sources at the previous look
+    _checked: object = None
+    _printed: frozenset[tuple[str, ...]] = frozenset()
+
+    def look(self, model: Registry, sources: frozenset[str]) -> None:
+        """Check *model* once it and the *sources* that sent records stay the same for a look.
+
+        Raises the error of a sample that cannot be read or derived.
+        """
+        state = (model.fingerprint, sources)
+        is_settled, self._seen = state == self._seen, state
+        if not is_settled or state == self._checked:
+            return
+        self._checked = state
+        if items := self.read(model):
+            self._print(self.find(model, items), len(items))
+
+    def _print(self, findings: Sequence[ModelFinding], number: int) -> None:
+        shown = [found for found in findings if found.rule not in SHOWN_OTHERWISE]
+        fresh = [found for found in shown if _name_of(found) not in self._printed]
+        self._printed = frozenset(map(_name_of, shown))
+        if fresh:
+            self.say(f"checked the views with {count(number, 'item')} of the tables as a sample:")
+        for found in fresh:
+            self.say(str(found if found.rule == IMPURE else replace(found, level=Level.WARNING)))
+
+
+def _name_of(finding: ModelFinding) -> tuple[str, ...]:
+    """Return what stays the same when the finding quotes another item."""
+    return finding.rule, finding.place, finding.name

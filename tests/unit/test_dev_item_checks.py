@@ -1,0 +1,81 @@
+"""`adminview dev` checks the views with the items of the source tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from adminview.checks.finding import Level, ModelFinding
+from adminview.checks.sampled import SampleItem
+from adminview.local.dev.item_checks import ItemChecks
+from adminview.model import Registry
+from tests.support.model import registry
+
+NONE = frozenset[str]()
+ORDERS = frozenset({"Orders"})
+
+
+def finding(rule: str, message: str = "it is wrong") -> ModelFinding:
+    return ModelFinding(Level.ERROR, rule, "views/a.py:1", message)
+
+
+@dataclass
+class Lab:
+    """Checks whose items and findings are set by the test."""
+
+    items: Sequence[SampleItem] = ()
+    findings: list[ModelFinding] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    derived: int = 0
+
+    def __post_init__(self) -> None:
+        self.checks = ItemChecks(lambda _: self.items, self.said.append, self.find)
+
+    def find(self, _: Registry, items: Sequence[SampleItem]) -> list[ModelFinding]:
+        assert items == self.items
+        self.derived += 1
+        return self.findings
+
+    def look(self, sources: frozenset[str]) -> list[str]:
+        """Look twice, as the first look only sees that something changes."""
+        del self.said[:]
+        self.checks.look(registry(), sources)
+        assert self.said == []
+        self.checks.look(registry(), sources)
+        return self.said
+
+
+def items(number: int = 2) -> list[SampleItem]:
+    return [SampleItem(registry().sources[0], {"id": {"S": str(n)}}) for n in range(number)]
+
+
+def test_each_finding_is_printed_once_and_an_accidental_one_is_a_warning() -> None:
+    lab = Lab(items(), [finding("impure"), finding("pattern"), finding("empty-index")])
+    assert lab.look(NONE) == [
+        "checked the views with 2 items of the tables as a sample:",
+        "views/a.py:1: error: it is wrong",
+        "views/a.py:1: warning: it is wrong",
+        "views/a.py:1: warning: it is wrong",
+    ]
+    assert lab.look(ORDERS) == []
+    lab.findings[1] = finding("pattern", "it is wrong, as another item shows")
+    assert lab.look(NONE) == []
+    lab.findings = [finding("join", "it is new")]
+    assert lab.look(ORDERS)[1:] == ["views/a.py:1: warning: it is new"]
+    lab.findings = [finding("impure")]
+    assert lab.look(NONE)[1:] == ["views/a.py:1: error: it is wrong"], "it was gone"
+
+
+def test_what_dead_letters_show_is_not_repeated() -> None:
+    assert Lab(items(), [finding("view"), finding("unreached-view")]).look(NONE) == []
+
+
+def test_rows_are_derived_again_only_when_the_model_or_its_sources_change() -> None:
+    lab = Lab(items())
+    for sources, derived in ((NONE, 1), (NONE, 1), (ORDERS, 2), (ORDERS, 2)):
+        lab.look(sources)
+        assert lab.derived == derived
+
+
+def test_nothing_is_derived_without_items() -> None:
+    lab = Lab([], [finding("pattern")])
+    assert lab.look(NONE) == []
+    assert lab.derived == 0
