@@ -220,6 +220,7 @@ def test_the_last_verification_of_a_source_counts() -> None:
     }
     assert all(map(is_verification, completions))
     assert not is_verification("backfill/Orders")
+    assert not is_verification("verify-totals/*"), "it compares no rows with items"
     found = verification_of("Orders", completions)
     assert (found["verified_at"], found["checked"].value, found["drift"].value) == (20.0, 7, 0)
     assert not found["verification_complete"]

@@ -8,6 +8,8 @@ from typing import Any, Final
 from adminview.aws.deadline import Deadline
 from adminview.bulk.lease_table import LeaseTable
 from adminview.bulk.runs import added_up
+from adminview.bulk.verify.phases import phase_of
+from adminview.bulk.verify.scope import VerifyPhase
 from adminview.cli.deployment.completions import (
     LEFTOVERS,
     NO_TABLE,
@@ -105,8 +107,8 @@ def _apply_progress(applied: AppliedSteps) -> ApplyProgress:
 
 
 def is_verification(run: str) -> bool:
-    """Return whether a run is a verification, by hand or by schedule."""
-    return run.partition("/")[0].removeprefix("daily-").startswith("verify")
+    """Return whether a run verifies items or rows, by hand or by schedule."""
+    return phase_of(run) in {VerifyPhase.ITEMS, VerifyPhase.ROWS}
 
 
 def _completed(completions: Completions, code: Mapping[str, str]) -> Iterator[CompletedRun]:
