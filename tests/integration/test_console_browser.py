@@ -1,5 +1,6 @@
 """The console in a real browser, on both engines: from a put into a source table to the screen."""
 
+import ast
 import json
 import re
 import shlex
@@ -7,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -151,6 +152,58 @@ def output(command: list[str], environment: dict[str, str]) -> str:
         command, env=environment, cwd=ROOT, check=True, capture_output=True, text=True
     )
     return done.stdout
+
+
+STUB = 'adminview() { printf \'%s\\0\' "$@"; }; curl() { adminview "$@"; }; TOKEN=t; '
+
+
+@pytest.mark.parametrize(
+    "value", ['it\'s $(touch pwned) `id` "x"; \\\\ &', "a\n$(touch pwned)\u0085'"]
+)
+def test_a_hostile_value_is_copied_as_one_word_and_runs_nothing(
+    console: Console, tmp_path: Path, value: str
+) -> None:
+    console.put("Orders", PENDING.item)
+    page = console.open(f"/patterns/orders-by-status?status={quote(value)}")
+    expect(page.get_by_text("0 rows")).to_be_visible()
+
+    def words(what: str) -> list[str]:
+        """Run a copied line in a shell, and return the words that the command receives."""
+        ran = ["bash", "-c", STUB + copied(page, what)]
+        done = subprocess.run(ran, cwd=tmp_path, check=True, capture_output=True)
+        return done.stdout.decode().split("\0")[:-1]
+
+    assert words("command") == ["query", "orders-by-status", "--status", value]
+    *_, address = words("curl")
+    assert parse_qs(urlsplit(address).query)["status"] == [value]
+    (call,) = [
+        node
+        for node in ast.walk(ast.parse(copied(page, "Python")))
+        if isinstance(node, ast.Call) and node.keywords
+    ]
+    assert ast.literal_eval(call.keywords[0].value) == value
+    assert [*tmp_path.rglob("pwned")] == []
+
+
+def test_opening_an_address_repairs_nothing(console: Console, watch: Watch, tmp_path: Path) -> None:
+    watch.allowed.append("404")  # there is no such dead letter and no such row
+    console.put("Orders", shop.BROKEN.item)
+    sent: list[str] = []
+    page = console.page
+    page.on(
+        "request", lambda request: sent.append(f"{request.method} {urlsplit(request.url).path}")
+    )
+    for path in (
+        "/dead-letters?action=replay&all=true&reason=a+reason+of+words",
+        "/dead-letters?id=x&repair=discard",
+        "/repairs/replay",
+        "/rows?PK=USER%23user-789&SK=PROFILE&reconcile=1",
+    ):
+        console.open(path)
+        expect(page.locator("h1")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert {one for one in sent if not one.startswith("GET ")} == {"POST /api/session"}
+    assert not (tmp_path / "audit.jsonl").exists()
 
 
 def test_a_dead_letter_is_understood_previewed_and_replayed(

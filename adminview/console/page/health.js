@@ -70,7 +70,7 @@ function Overview({ status }) {
     <${Table} label="Sources" head=${["source", "state", ...["lag", `records${status.window ? ` in ${status.window}` : ""}`, "rows written", "dead letters", "drift"].map((title) => ({ title, number: true })), "last verification"]}>
       ${status.sources.map((source) => html`<${SourceRow} key=${source.name} source=${source} />`)}
     <//>
-    ${[...unknowns(status.sources)].map(([reason, names]) => html`<p class="muted">The ${[...names].join(", ")} are unknown: <${Text} text=${reason} />.</p>`)}
+    ${[...unknowns(status.sources)].map(([reason, names]) => html`<p class="muted">The ${new Intl.ListFormat("en").format(names)} ${names.size > 1 ? "are" : "is"} unknown: <${Text} text=${reason} />.</p>`)}
     <h2>Alarms</h2>
     ${
       alarms.known

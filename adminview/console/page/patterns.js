@@ -177,11 +177,17 @@ function ofTotal(pattern) {
   ];
 }
 
+/** Return whether a value is a short text, and not an empty one.
+ * @param {AttributeValue | undefined} value */
+function isShort(value) {
+  return typeof value === "string" && value.length > 0 && value.length <= SHORT;
+}
+
 /** Numbers are on the right, and short texts such as dates on one line.
  * @param {AttributeValue | undefined} value */
 function look(value) {
   if (typeof value === "number") return "number";
-  return typeof value === "string" && value.length <= SHORT ? "short" : undefined;
+  return isShort(value) ? "short" : undefined;
 }
 
 /** @param {{rows: Row[], pattern: Pattern}} props */
@@ -193,14 +199,16 @@ function Rows({ rows, pattern }) {
       title: html`<${Text} text=${column.title} />`,
       number: rows.some((row) => typeof column.value(row) === "number"),
     })),
-    ...(linked ? ["details"] : []),
+    ...(linked ? ["key"] : []),
   ];
   return html`<${Table} label="Results" head=${head}>
     ${rows.map(
       (row) => html`<tr key=${`${row.key.PK}\n${row.key.SK}`}>
-        ${shown.map((column) => {
+        ${shown.map((column, place) => {
           const value = column.value(row);
-          return html`<td class=${look(value)}><${Value} value=${value} /></td>`;
+          const cell = html`<${Value} value=${value} />`;
+          const opens = place === 0 && linked && isShort(value);
+          return html`<td class=${look(value)}>${opens ? html`<${Link} href=${rowUrl(row.key)} title="Show this row">${cell}<//>` : cell}</td>`;
         })}
         ${linked && html`<td><${Link} class="key" href=${rowUrl(row.key)}><${Text} text=${row.key.PK} /> <span class="muted">/</span> <${Text} text=${row.key.SK} /><//></td>`}
       </tr>`,
@@ -239,9 +247,9 @@ function Copies({ pattern, given, path, rows, page, target }) {
   const command = () =>
     [
       "adminview query",
-      pattern.name,
+      shell(pattern.name),
       ...values.map(([one, value]) => `${option(one.name)} ${shell(value)}`),
-      ...(order ? [`--order ${order}`] : []),
+      ...(order ? [`--order ${shell(order)}`] : []),
       ...(target.stage ? [`--stage ${shell(target.stage)}`] : []),
       ...(target.prefix ? [`--prefix ${shell(target.prefix)}`] : []),
     ].join(" ");
