@@ -43,7 +43,7 @@ def views(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setenv(MIGRATIONS_PACKAGE, "tests.support.migrations")
 
 
-CLOSED = ("test_roles", "test_failure_rules")  # of the cloud that asks everybody for rights
+CLOSED = ("test_roles", "test_failure_rules")  # of the cloud that checks permissions
 
 
 class Groups(LoadScopeScheduling):  # type: ignore[misc] # likewise

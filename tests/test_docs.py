@@ -164,7 +164,7 @@ def test_the_readme_names_a_command_for_each_failure_that_one_repairs() -> None:
 
 
 def test_the_doctor_of_the_readme_finds_what_the_readme_deploys() -> None:
-    """Names in AWS are made of both, so that neither may be told to one of them only."""
+    """Names in AWS are made of both, so both commands need both."""
     deployed = re.findall(r"^\$ npx cdk deploy --all(.*)$", README, re.MULTILINE)
     places = {tuple(re.findall(r"-c adminview:(?:stage|prefix)=(\S+)", one)) for one in deployed}
     (looked_at,) = re.findall(r"`adminview doctor (--.*?)`", README)

@@ -1,6 +1,6 @@
 """Documents, help texts, messages, docstrings and comments have no retired words.
 
-docs/glossary.md has the words to use. `bench/` is not checked yet.
+docs/glossary.md has the words to use.
 """
 
 import ast
@@ -29,6 +29,8 @@ DOCUMENTS = [
 ]
 FOLDERS = ("adminview", "infra", "lambdas", "examples", "bench", "tests/support", "tests/simulator")
 MODULES = [ROOT / "app.py", *(path for name in FOLDERS for path in (ROOT / name).rglob("*.py"))]
+# Of tests, only names, docstrings and comments: their other texts may be what a test refuses.
+TESTS = sorted({*ROOT.glob("tests/**/*.py")} - {*MODULES, Path(__file__)})
 RETIRED = {
     r"reckon\w*": "estimate, compute",
     r"(?:the )?straight way|straight to dynamodb": "the direct client",
@@ -128,6 +130,21 @@ def found_in(code: str) -> list[str]:
     return [f"line {line}: {word}" for line, text in texts for word in retired(in_code(text))]
 
 
+def named_in(code: str) -> list[str]:
+    """List the retired words in the names of tests, in docstrings and in comments."""
+    texts = [*comments(code)]
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            name = node.name.replace("_", " ") if node.name.startswith("test_") else ""
+            texts += [(node.lineno, name), (node.lineno, ast.get_docstring(node) or "")]
+    return [f"line {line}: {word}" for line, text in texts for word in retired(in_code(text))]
+
+
+@pytest.mark.parametrize("module", TESTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_names_and_comments_of_a_test_have_no_retired_words(module: Path) -> None:
+    assert named_in(module.read_text()) == []
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_a_document_has_no_retired_words(document: Path) -> None:
     assert retired(prose(document.read_text())) == []
@@ -204,6 +221,14 @@ def test_retired_words_are_found(text: str) -> None:
 )
 def test_retired_words_are_found_in_code(code: str) -> None:
     assert found_in(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["def test_a_letter_waits(): ...", 'class Said:\n    """It is told."""', "x = 1  # anew"],
+)
+def test_retired_words_are_found_in_the_names_and_comments_of_a_test(code: str) -> None:
+    assert named_in(code)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ STORED = {name: {"S": text} for name, text in PROFILE.items()}
 POISON = {name: value for name, value in PAYMENT.items() if name != "createdAt"} | {
     "transactionId": "txn-console"
 }
-REST_SECONDS = 90.0  # a letter is delivered half a minute after it was sent
+REST_SECONDS = 90.0  # a dead letter is delivered half a minute after it was sent
 REASON = "a test repairs the deployment"
 REPAIRS = ("/repairs/replay", "/repairs/discard", "/repairs/reconcile", "/session")
 

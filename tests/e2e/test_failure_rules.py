@@ -30,7 +30,7 @@ FIRST, SECOND, THIRD = (order(SK=f"2025-03-0{day}#{day}", OrderId=str(day)) for 
 
 @dataclass
 class Courier:
-    """The emulator on the stream of the orders, and what it heard from the deployed function."""
+    """The emulator on the stream of the orders, and what it got from the deployed function."""
 
     lab: Lab
     calls: list[tuple[list[str], Any]] = field(default_factory=list)  # sequence numbers, answer
@@ -68,7 +68,7 @@ class Courier:
 
     @property
     def letters(self) -> list[Any]:
-        """Read the letters in the deployed queue, and leave them there."""
+        """Read the dead letters in the deployed queue, and leave them there."""
         found = self.lab.sqs.receive_message(
             QueueUrl=self.lab.closed.queue, MaxNumberOfMessages=10, VisibilityTimeout=0
         )
@@ -88,7 +88,7 @@ class Courier:
 
 @pytest.fixture
 def courier(closed: Closed) -> Iterator[Courier]:
-    """Give the sync its rights, and let letters be seen without a delay."""
+    """Give the sync its rights, and let dead letters be seen without a delay."""
     lab = Lab(closed)
     queue = {"QueueUrl": closed.queue}
     delay = lab.sqs.get_queue_attributes(**queue, AttributeNames=["DelaySeconds"])["Attributes"]

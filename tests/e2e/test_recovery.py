@@ -13,12 +13,12 @@ POISON = {name: value for name, value in PAYMENT.items() if name != "createdAt"}
     "transactionId": "txn-poison",
     "amount": 4711,
 }
-REST_SECONDS = 60.0  # a letter is delivered half a minute after it was sent
-ONE = ("--segments", "1")  # each segment starts a function anew, and here is little to divide
+REST_SECONDS = 60.0  # a dead letter is delivered half a minute after it was sent
+ONE = ("--segments", "1")  # each segment starts a function again, and here is little to divide
 
 
 def letters(checkout: Checkout, *kinds: str) -> int:
-    """Count the letters in the deployed queue: those that can be seen, or of other kinds."""
+    """Count the dead letters in the deployed queue: those that can be seen, or of other kinds."""
     names = [f"ApproximateNumberOfMessages{kind}" for kind in kinds or ("",)]
     url = checkout.outputs("Sync")["DeadLetterQueueUrl"]
     found = checkout.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)

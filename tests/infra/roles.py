@@ -98,7 +98,7 @@ def _short(resource: str) -> str:
 
 
 def write(path: Path, text: Callable[[Assembly], str]) -> None:
-    """Write a page anew, from the templates of dev."""
+    """Write a page again, from the templates of dev."""
     with TemporaryDirectory() as directory:
         path.write_text(text(synthesize(registry(), Path(directory), MIGRATIONS)))
     sys.stdout.write(f"{path.name} is written\n")

@@ -99,7 +99,7 @@ def test_the_access_log_has_the_caller_and_the_status_and_no_key(
     line = json.loads(settings["AccessLogSettings"]["Format"])
     assert line["route"] == "$context.routeKey"
     assert line["caller"] == caller
-    # These hold keys and parameters, as they were asked.
+    # These hold keys and parameters, as they were sent.
     for told in ("$context.path", "query", "$context.integration.", "$request"):
         assert told not in json.dumps(line)
 

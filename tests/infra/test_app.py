@@ -160,7 +160,7 @@ def test_no_template_holds_an_account_a_password_or_a_path_of_the_builder(
 
 
 def run_app(directory: Path, **context: object) -> subprocess.CompletedProcess[str]:
-    """Run the app as the CDK CLI does, with nobody's credentials and no way out."""
+    """Run the app as the CDK CLI does, without credentials and no way out."""
     nowhere = "http://127.0.0.1:9"
     environment = {
         "PATH": os.environ["PATH"],

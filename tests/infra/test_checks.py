@@ -27,7 +27,7 @@ def nagged(directory: Path, fill: Fill) -> dict[str, str]:
 
 
 def open_queue(stack: cdk.Stack) -> sqs.Queue:
-    """Make a queue that takes letters without TLS."""
+    """Make a queue that takes dead letters without TLS."""
     queue = sqs.Queue(stack, "Queue")
     suppress_nag(queue, "SQS3", "It is planted.")
     return queue

@@ -61,7 +61,7 @@ def test_the_replay_understands_the_event_of_its_rule(dev: Assembly) -> None:
 
 
 def schedules(assembly: Assembly) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Give each function that is asked by itself, how often, and with what."""
+    """Return each function that a schedule invokes, how often, and with what."""
     found = {}
     for rule in assembly.resources("AWS::Events::Rule"):
         (target,) = rule["Properties"]["Targets"]

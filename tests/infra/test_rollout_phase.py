@@ -15,7 +15,7 @@ from tests.support.shop import registry
 from tests.support.synthesis import Assembly, synthesize
 from tests.support.view_files import with_view_file
 
-# As orders-by-status was asked before: the same keys, and less in it. And a question that is gone.
+# The earlier index of orders-by-status: the same keys, with fewer attributes. And a removed one.
 OLDER = Index("OldGSI1", partition="GSI1_PK", sort="GSI1_SK")
 DROPPED = Index("ByWeight", partition="depot", sort=number("grams"), include=["data"], shards=4)
 PHASE: dict[str, Any] = {

@@ -51,7 +51,7 @@ def calls(assembly: Assembly, machine: str) -> dict[str, dict[str, Any]]:
 
 
 def goes_to(state: dict[str, Any]) -> list[str]:
-    """Name the states after this one, the usual one last."""
+    """Name the states after this one, the normal one last."""
     chosen = [letter_filter["Next"] for letter_filter in state.get("Choices", [])]
     usual = [state[key] for key in ("Default", "Next") if key in state]
     assert bool(chosen or usual) != bool(state.get("End") or state["Type"] == "Succeed")
@@ -157,7 +157,7 @@ MAPPINGS = {source.name: f"Follow{source.name}Mapping" for source in registry().
         ("Migrate", {}, {"step": "begin", "task": "migrate"}),
     ],
 )
-def test_begin_is_told_the_input_with_what_may_and_may_not_be_said_otherwise(
+def test_begin_gets_the_input_with_its_defaults(
     dev: Assembly, machine: str, default: dict[str, str], fixed: dict[str, str]
 ) -> None:
     states = definition(dev, machine)["States"]

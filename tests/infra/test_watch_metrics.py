@@ -209,7 +209,7 @@ RINGS: dict[str, tuple[list[float | None], list[float | None]]] = {
     "totals-dropped-AdminViewTable": ([1], [0]),
     "totals-skipped": ([1], [None]),
     "totals-drift": ([1], [0]),
-    "letters": ([1] * 6, [1, 1, 1, 1, 0, 1]),  # in-doubt letters come and go
+    "letters": ([1] * 6, [1, 1, 1, 1, 0, 1]),  # in-doubt dead letters come and go
     "oldest-letter": ([DAY], [DAY - 1]),
     "untouched-letter": ([HOUR] * 3, [HOUR - 1] * 3),
     "errors-Sync": ([3], [2]),

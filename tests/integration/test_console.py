@@ -203,7 +203,7 @@ def test_a_replay_of_a_fixed_item_writes_its_rows(
     assert console.get("/audit")["entries"][0]["job"] == job["id"]
 
 
-def test_a_letter_that_still_fails_is_sent_again_and_known_to_be_invisible(
+def test_a_dead_letter_that_still_fails_is_sent_again_and_known_to_be_invisible(
     console: ConsoleClient,
 ) -> None:
     job = console.repair("replay", {"all": True})

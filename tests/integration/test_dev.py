@@ -243,7 +243,7 @@ def make_mistakes_in_rows(hour: Hour, dev: Terminal) -> None:
 
 
 def repair(hour: Hour, dev: Terminal) -> None:
-    """List, show, replay and discard dead letters; fix the view, whose letters dev replays."""
+    """List, show, replay and discard dead letters; fix the view, whose dead letters dev replays."""
     listed = json.loads(hour.eventually("the view raised TypeError", "dlq", "list", "--json"))
     assert listed
     ids = re.findall(r'"id": "([0-9a-f-]+)"', json.dumps(listed))

@@ -158,7 +158,8 @@ def test_dead_letters_of_fixed_items_are_replayed(
     session.load(ITEMS[:1])
     eventually(lambda: orders(session), {"n1"})
     eventually(lambda: letters_left(session), ["Orders/2"])
-    eventually(lambda: replayed(said, session), 2)  # the image before the fix has a letter, too
+    # The image before the fix has a dead letter, too.
+    eventually(lambda: replayed(said, session), 2)
     assert letters(session) == ["Orders/2"]
 
     # The view is fixed.

@@ -227,7 +227,7 @@ def test_beside_a_service_that_writes_all_the_time_nothing_is_lost_and_nothing_c
     assert all("DeliveryDate" in one for one in found.values())
 
 
-# What it is said to cost, and what it takes.
+# The estimated cost, and the real one.
 
 
 def add_indexes(cloud: LocalCloud) -> None:

@@ -18,7 +18,7 @@ from tests.support.model import registry
 
 
 def million(units_of_an_order: int) -> int:
-    """Reckon with one item of 31 that has no rows."""
+    """Estimate with one item of 31 that has no rows."""
     return round(units_of_an_order * 30 * 1_000_000 / 31)
 
 

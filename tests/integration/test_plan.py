@@ -179,7 +179,7 @@ class Writer:
 @pytest.fixture
 def lab(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
     """Deploy and fill the older model."""
-    # The writer never rests: an item that moves ten times in a row would be left to a letter.
+    # The writer never pauses: an item that moves ten times in a row would be left to a dead letter.
     monkeypatch.setattr("adminview.reconcile.reconciler.ROUNDS", 1000)
     (tmp_path / "old").mkdir()
     (tmp_path / "new").mkdir()

@@ -139,7 +139,7 @@ def lab(
     engine: Engine, models: dict[str, Registry], story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Lab]:
     """Deploy and fill the first model."""
-    # The writer never rests: an item that changes ten times in a row would be left to a letter.
+    # The writer never pauses: an item that changes ten times in a row would be dead-lettered.
     monkeypatch.setattr("adminview.reconcile.reconciler.ROUNDS", 1000)
     lab = Lab.start(engine, (models["first"], models["rebuilt"]), {}, story)
     for number in range(8):

@@ -127,7 +127,7 @@ def test_an_item_whose_view_still_raises_keeps_its_dead_letter_with_count_and_ne
         assert summary.outcomes == {LetterOutcome.FAILING: 1}
         (reason,) = summary.reasons
         assert reason.startswith("ViewError: the view raised LookupError")
-        sleep(1.1)  # a letter that failed rests, here for a second
+        sleep(1.1)  # a dead letter that failed is invisible, here for a second
     (letter,) = cloud.letters()
     assert letter["owner"] == "Things/a"
     assert letter["attempts"]["count"] == 2
@@ -181,7 +181,7 @@ def give_up(cloud: LocalCloud, **items: str) -> None:
 
 
 def peek(cloud: LocalCloud) -> list[dict[str, Any]]:
-    """Look at the letters without taking them away."""
+    """Look at the dead letters without taking them away."""
     answer = cloud.clients.sqs.receive_message(
         QueueUrl=cloud.queue_url, MaxNumberOfMessages=10, VisibilityTimeout=0
     )

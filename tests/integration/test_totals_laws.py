@@ -97,7 +97,7 @@ class Redelivery:
         return answer
 
     def some(self) -> None:
-        """Deliver any stretch of any shard again, cut as no batch was."""
+        """Deliver any range of any shard again, cut as no batch was."""
         for shard, records in self._shards.items():
             if not records:
                 continue

@@ -259,7 +259,7 @@ def test_changes_that_keep_arriving_are_no_drift(traffic: Traffic, seed: int) ->
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_drift_of_a_total_that_rests_is_found_while_others_change(
+def test_drift_of_an_unchanged_total_is_found_while_others_change(
     traffic: Traffic, seed: int
 ) -> None:
     traffic.random = Random(seed)  # noqa: S311

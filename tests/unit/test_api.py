@@ -25,7 +25,7 @@ def client() -> Client:
 
 
 def keyed(*keys: tuple[str, str]) -> Client:
-    """Ask a table that holds rows of these keys."""
+    """Query a table that holds rows of these keys."""
     lab = stocked()
     row = lab.table.rows["THING#t0", "DETAILS"]
     for pk, sk in keys:

@@ -118,7 +118,7 @@ def test_serving_says_where_and_for_whom_until_it_is_stopped(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     class Stopped:
-        """Be told to stop at once."""
+        """Stop at once."""
 
         def set(self) -> None:
             """Hear a signal."""
@@ -151,7 +151,7 @@ def test_serving_says_where_and_for_whom_until_it_is_stopped(
 def answer_of(
     monkeypatch: pytest.MonkeyPatch, path: str, model: str, pending: PendingPatterns | None = None
 ) -> dict[str, Any]:
-    """Ask the function, in an environment that was made for a model."""
+    """Call the function, in an environment that was made for a model."""
     settings = Settings("AdminViewTable", "queue", {"Orders": "Orders"}, model)
     variables = settings.to_env() | (pending or PendingPatterns({})).to_env()
     for name, value in ({"AWS_DEFAULT_REGION": "us-east-1"} | variables).items():

@@ -164,7 +164,7 @@ def test_the_command_shows_the_plan_and_prompts_before_it_drops_anything(site: S
         "done: the declared model is deployed, and all its access patterns are ready",
     )
     assert run(site, no)[0] == DONE
-    assert len(asked) == 1  # nothing to do is nothing to ask
+    assert len(asked) == 1  # nothing to do needs no confirmation
 
 
 def test_a_signal_ends_the_command_at_a_prompt_and_stops_it_gracefully_at_work(
@@ -227,7 +227,7 @@ sys.exit("boom" if "team-AdminView-dev-View" in sys.argv else 0)
 
 def deployer(folder: Path, **more: Any) -> CdkDeployer:
     (folder / "cdk.py").write_text(FAKE)
-    tables = Tables(None, "AdminViewTable", lambda: 0.0)  # type: ignore[arg-type]  # not asked
+    tables = Tables(None, "AdminViewTable", lambda: 0.0)  # type: ignore[arg-type]  # not called
     command = (sys.executable, str(folder / "cdk.py"))
     return CdkDeployer("dev", "team-", tables, folder, command, **more)
 

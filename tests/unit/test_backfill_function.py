@@ -29,7 +29,7 @@ class Response:
     segments: list[Any] = field(default_factory=list)
 
     def invoked(self, request_id: str) -> None:
-        """Hear of an invocation."""
+        """Record an invocation."""
 
     def worked(self, told: Any) -> None:
         self.segments.append(told)

@@ -21,17 +21,17 @@ NO_TIME = RESERVE + PAGE_RESERVE - 1
 
 
 class Observer:
-    """Hears of everything, and tells nobody."""
+    """Accepts every report and drops it."""
 
     def invoked(self, request_id: str) -> None:
-        """Hear of an invocation."""
+        """Record an invocation."""
 
     def worked(self, told: Any) -> None:
-        """Hear of a segment."""
+        """Record a segment."""
 
 
 class SleepyBulk(Bulk):
-    """Bulk work whose rests pass on the clock of the world."""
+    """Bulk work whose pauses pass on the clock of the world."""
 
     def worker(self, run: str) -> SegmentWorker:
         """Make a worker that sleeps there."""

@@ -17,7 +17,7 @@ from tests.support.stream_records import image
 
 
 def letters(made: World) -> list[tuple[str, str]]:
-    """List the letters by owner and error."""
+    """List the dead letters by owner and error."""
     bodies = [json.loads(body) for body in made.queue.bodies]
     bodies = [body for body in bodies if body["kind"] != IN_DOUBT]
     return sorted((body["owner"] or "too long", body["error"]["kind"]) for body in bodies)

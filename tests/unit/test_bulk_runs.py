@@ -259,7 +259,7 @@ def test_the_next_run_looks_at_everything_though_the_last_died_while_it_was_ende
 def test_a_worker_that_is_called_again_after_the_end_does_not_count_for_the_next_run(
     made: World,
 ) -> None:
-    """Its answer was lost, so the state machine asks again; the records are gone by then."""
+    """Its answer was lost, so the state machine calls again; the records are gone by then."""
     segments = begin(made, 2)
     made.run(of=2)
     assert made.worker().work(segments[0], end=never()).done
@@ -312,7 +312,7 @@ def test_too_many_failures_of_a_run_are_reported_as_soon_as_a_segment_ends(made:
 def test_a_worker_of_an_ended_turn_does_not_write_over_what_another_model_built(
     made: World,
 ) -> None:
-    """Its laptop slept, while another model was deployed and had built everything."""
+    """Its machine slept, while another model was deployed and had built everything."""
     old = begin(made, 2)
     worker = made.worker()
     worker.work(old[0], end=never())

@@ -54,7 +54,7 @@ def test_rows_of_a_source_that_is_declared_no_more_go(made: World) -> None:
 
 
 def test_rows_that_name_no_item_stay(made: World) -> None:
-    """They are no older model's: somebody else put them there, and verify tells of them."""
+    """They are no older model's: somebody else put them there, and verify reports them."""
     made.row("", "Z", "ownerless")
     made.row("Things", "Z", "no key")
     made.row("Notes/a/not-a-number", "Z", "broken")

@@ -35,7 +35,7 @@ def world(things: int = 5, most: int = 2) -> World:
 
 
 def states(made: World) -> list[tuple[list[Any], Any, bool]]:
-    """List what the record said each time that it was written."""
+    """List what the record had each time that it was written."""
     said: list[tuple[list[Any], Any, bool]] = []
     saved = made.db.put_item
 
@@ -222,7 +222,7 @@ def test_when_aws_refuses_the_segment_is_free_at_once_only_without_a_page_in_pro
     with pytest.raises(ServiceError, match="AccessDeniedException"):
         made.work()
     (record,) = made.records()
-    assert record.counts["items"] == 2  # what is in hand is not counted
+    assert record.counts["items"] == 2  # what is in progress is not counted
     assert bool(record.intent) is not left_at_once
     made.db.on()
     if not left_at_once:
@@ -315,7 +315,7 @@ def pages_of(made: World) -> list[int]:
 
 def test_a_waiting_worker_renews_its_lease_and_stops_on_request() -> None:
     made = world(things=4, most=2)
-    made.writes = RateLimiter(0.01, lambda: made.now)  # a page is made good in minutes
+    made.writes = RateLimiter(0.01, lambda: made.now)  # a page is paid back in minutes
     began = made.now
     record = made.work(stopped=lambda: made.now > began + 200)
     assert not record.done

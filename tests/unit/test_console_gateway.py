@@ -186,7 +186,7 @@ def test_assets_are_cached_for_ever_and_others_are_not_found() -> None:
     assert page(client, "/assets/app.1a2b.js", Host="evil.example")["statusCode"] == 421
 
 
-def test_the_page_is_told_where_the_api_is() -> None:
+def test_the_page_gets_the_address_of_the_api() -> None:
     answer = page(console(), "/console.json")
     assert json.loads(answer["body"]) == {"api": "/api", "auth": "token", "session": "/api/session"}
 

@@ -136,7 +136,7 @@ def test_bills_of_several_sources_add_up(several: list[SourceLoad]) -> None:
 
 def test_the_stated_assumptions_are_the_numbers_of_the_load() -> None:
     (load,) = read_loads({"Orders": {"changesPerSecond": 1}}, registry())
-    # Of totals nothing is said: the model has none.
+    # Totals are not mentioned: the model has none.
     assert load.assumed == tuple(words for name, words in ASSUMED.items() if name != "totals")
     assert load == SourceLoad("Orders", 1.0, 1024, 0, 1, 1024, 0, 0, 0.1, {})
 

@@ -26,7 +26,7 @@ def consumer(sqs: Any) -> DeadLetterConsumer:
 
 @pytest.fixture
 def sqs() -> FakeSqs:
-    """Begin with two letters."""
+    """Begin with two dead letters."""
     queue = FakeSqs()
     queue.add("one", "two")
     return queue

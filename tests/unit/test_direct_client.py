@@ -39,7 +39,7 @@ def spelled_by_botocore(operation: str, asked: dict[str, Any]) -> Any:
 
 
 def arguments(item: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Say what each call is asked with, as our modules ask."""
+    """Return the arguments of each call, as our modules give them."""
     one = {"TableName": TABLE}
     values = {":v": item["v"]}
     return {

@@ -194,7 +194,7 @@ class Hasty(Faulty):
 def test_a_call_that_is_too_large_is_halved_and_its_neighbours_are_written(
     scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Over TLS, to write to who has hung up is another error; what it said is there to be read."""
+    """Over TLS, to write to who has hung up is another error; what it sent is there to be read."""
     monkeypatch.setattr("certifi.where", lambda: str(tmp_path / "certificate.pem"))
     large = [a_put(n, v={"S": "x" * 100_000}) for n in range(25)]
     small = [a_put(n) for n in range(25, 75)]

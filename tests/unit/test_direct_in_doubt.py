@@ -63,7 +63,7 @@ def runtime_to(
 
 
 def named(queue: FakeQueue) -> set[str]:
-    """Collect the owners that in-doubt letters name."""
+    """Collect the owners that in-doubt dead letters name."""
     letters = [json.loads(body) for body in queue.bodies]
     assert all(letter["kind"] == IN_DOUBT for letter in letters)
     assert queue.delays == [IN_DOUBT_SECONDS] * len(letters)
@@ -142,7 +142,7 @@ def test_no_row_is_lost_silently_when_a_server_adds_responses_with_ids_of_their_
 
 
 def unasked_then(go: Event, then: Fault) -> Fault:
-    """Send a response that is not the request's; the request's own when told to."""
+    """Send a response that is not the request's; the request's own when switched to it."""
 
     def act(request: Request) -> object:
         say_all_written(request.connection)

@@ -75,7 +75,7 @@ def test_no_row_is_lost_when_a_server_responds_twice(
 
 
 def then(text: bytes, go: Event) -> Fault:
-    """Respond as usual; send *text* as well when told to."""
+    """Respond as usual; send *text* as well when switched on."""
 
     def act(request: Request) -> object:
         healthy(request)

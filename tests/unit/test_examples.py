@@ -110,7 +110,7 @@ def test_an_index_key_named_as_an_attribute_of_the_item_is_that_attribute(
 
 
 def test_no_answer_is_simply_every_row_there_is(example: Example) -> None:
-    """It would not show that the question asks for anything."""
+    """An empty result would prove nothing."""
     rows = len(derived(example))
     assert all(len(query.rows) < rows for query in example.queries)
 

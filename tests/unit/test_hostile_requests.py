@@ -55,7 +55,7 @@ def forge_json(content: Any) -> str:
 
 
 def status_of(cursor: str) -> int:
-    """Ask with a cursor; fail if it takes long, or is neither a page nor a problem."""
+    """Query with a cursor; fail if it takes long, or is neither a page nor a problem."""
     begun = perf_counter()
     answered = CLIENT.send(f"/patterns/of-colour?colour=red&limit=3&cursor={quote(cursor)}")
     assert perf_counter() - begun < SECONDS
@@ -135,7 +135,7 @@ def test_any_number_parameter_gives_rows_or_a_400(value: str) -> None:
 
 
 def answer(query: Any, path: str = "/patterns") -> dict[str, Any]:
-    """Ask the function itself, with any query string; ... stands for an event without one."""
+    """Call the function itself, with any query string; ... stands for an event without one."""
     asked = event("GET", path, {}) | {"rawQueryString": query}
     if query is ...:
         del asked["rawQueryString"]

@@ -66,7 +66,7 @@ def inserts(count: int) -> list[dict[str, Any]]:
 
 
 def in_doubt(queue: FakeQueue) -> list[list[str]]:
-    """List the owners that each in-doubt letter names."""
+    """List the owners that each in-doubt dead letter names."""
     letters = [json.loads(body) for body in queue.bodies]
     return [
         [item["owner"] for item in letter["items"]]
@@ -340,7 +340,7 @@ class Answering:
 
 
 def send_one(sqs: Answering) -> tuple[int, set[str], int]:
-    """Send one letter: how many are left, what stood in the way, and how many calls it took."""
+    """Send one dead letter; return how many are left, the errors, and the number of calls."""
     letters = [*in_doubt_letters(0, ORIGIN, [touched("a")])]
     now = iter(range(100))
     deadline = Deadline(10.0, lambda: float(next(now)))

@@ -14,7 +14,7 @@ UPDATE = Update({"id": {"B": "AP8="}}, {"photo": {"B": "AQ=="}}, {})
 
 
 class FakeTable:
-    """One that answers as it is told."""
+    """A client with scripted responses."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)

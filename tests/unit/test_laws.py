@@ -180,7 +180,7 @@ def test_every_row_says_whose_it_is_and_which_model_wrote_it(
 def test_rows_that_poison_leaves_wrong_are_exactly_those_that_dead_letters_name(
     steps: list[Step], data: st.DataObject
 ) -> None:
-    """Repairing the items that have letters, and no others, makes the view exact."""
+    """Repairing the items that have dead letters, and no others, makes the view exact."""
     table = make_table(steps)
     dynamodb, queue, _ = deliver(table, Luck(data))
     letters = [json.loads(body) for body in queue.bodies]

@@ -20,7 +20,7 @@ from tests.support.fakes import refusal
 
 
 class Client:
-    """Answers as it is told, and remembers what it was asked."""
+    """Returns scripted responses, and records its calls."""
 
     exceptions = "its own"
 
@@ -174,7 +174,7 @@ def test_in_no_period_is_more_spent_than_the_rate_times_its_seconds_and_one_call
 
 
 def test_workers_that_share_a_budget_keep_it_together() -> None:
-    """Each overdraws it by a page at most; then all wait until that is made good."""
+    """Each overdraws it by a page at most; then all wait until that is paid back."""
     made = World(most=50)
     for number in range(400):
         made.put(f"t{number}", x="1")

@@ -50,7 +50,7 @@ def test_an_order_with_a_day_and_an_item_of_another_kind_are_left_alone(item: An
 
 
 def test_an_item_that_has_it_all_is_never_failing_whatever_else_it_lacks() -> None:
-    """The function would raise: it is not asked."""
+    """The function would raise: it is not called."""
     assert complete(delivery_date, image({"DeliveryDate": "2025-12-24"})) is None
 
 

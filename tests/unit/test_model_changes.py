@@ -101,7 +101,7 @@ def test_each_difference_is_listed_and_no_other(edit: Edit, expected: dict[str, 
     [
         {"partition": [["other", "S"]]},
         {"partition": [["GSI1_PK", "N"]]},
-        {"partition": [["GSI1_PK", "S"], ["GSI1_SK", "S"]], "sort": []},  # the same, divided anew
+        {"partition": [["GSI1_PK", "S"], ["GSI1_SK", "S"]], "sort": []},  # the same, divided again
         {"sort": []},
         {"include": ["data", "_seq"]},
         {"include": [], "projection": "ALL"},

@@ -16,7 +16,7 @@ ALL = LetterFilter()
 
 @pytest.fixture
 def lab() -> Lab:
-    """Begin with letters of each kind."""
+    """Begin with dead letters of each kind."""
     lab = Lab()
     lab.sqs.add(letter_body("a"), lambdas_own(), "no letter", letter_body("b"))
     return lab

@@ -43,13 +43,13 @@ def table() -> NotingTable:
 
 @pytest.fixture
 def old(table: NotingTable) -> QueryEngine:
-    """Ask as before the change."""
+    """Query as before the change."""
     return QueryEngine(OLD, ViewReader(Boto3Reader(cast("Any", table)), "Table", NO_WAIT))
 
 
 @pytest.fixture
 def new(old: QueryEngine) -> QueryEngine:
-    """Ask as after it, when all is switched on."""
+    """Query as after it, when all is switched on."""
     return replace(old, registry=NEW)
 
 
@@ -116,7 +116,7 @@ def test_an_unknown_pattern_name_is_ignored(new: QueryEngine) -> None:
 
 @pytest.fixture
 def client(new: QueryEngine) -> Client:
-    """Ask over HTTP, while one question is being built and another moves."""
+    """Query over HTTP, while one access pattern is not ready and another moves."""
     return Client(replace(new, pending={"of-colour": None, "heavy": "ByColour"}))
 
 

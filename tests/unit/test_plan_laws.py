@@ -36,11 +36,11 @@ SOURCES = ("Orders", "Users", "Products")
 
 @st.composite
 def models(draw: st.DrawFn) -> Description:
-    """Make a model of a few sources, indexes and questions."""
+    """Make a model of a few sources, indexes and access patterns."""
     sources = draw(st.lists(st.sampled_from(SOURCES), min_size=1, unique=True))
     code = {name: draw(st.sampled_from("abc")) for name in sorted(sources)}
     chosen = draw(st.lists(st.sampled_from(INDEXES), max_size=4, unique_by=lambda one: one["name"]))
-    # A question's name says its key, so that many changes are possible ones.
+    # An access pattern's name says its key, so that many changes are possible ones.
     asked: dict[str, Any] = {}
     for one in [*chosen, None]:
         for number in range(2):

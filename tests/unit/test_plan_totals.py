@@ -255,7 +255,7 @@ def test_a_total_that_would_count_stale_rows_is_refused(total: Total, counts: bo
 
 
 class Waiting:
-    """A deployer that notes what it is told."""
+    """A deployer that records its calls."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []

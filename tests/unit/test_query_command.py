@@ -28,7 +28,7 @@ def run(*words: str, app: typer.Typer = query.app) -> Result:
 
 @pytest.fixture(autouse=True)
 def shop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ask the shop's questions, of nobody."""
+    """Run the shop's access patterns on no table."""
     monkeypatch.setattr("adminview.cli.commands.query.registry", registry)
     monkeypatch.setattr(
         "adminview.cli.querying.answer.find_settings", lambda *_: pytest.fail("AWS was asked")
@@ -36,7 +36,7 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(monkeypatch: pytest.MonkeyPatch, *patterns: AccessPattern) -> list[dict[str, str]]:
-    """Declare questions, and note what they are asked with."""
+    """Declare access patterns, and record their arguments."""
     notes: list[dict[str, str]] = []
     monkeypatch.setattr(
         "adminview.cli.commands.query.registry", lambda: replace(registry(), patterns=patterns)
@@ -93,7 +93,7 @@ def test_a_missing_parameter_is_named_as_it_is_typed() -> None:
     ],
 )
 def test_a_shell_completes_patterns_options_and_orders(typed: str, completions: set[str]) -> None:
-    """Ask as a shell does, of a command that has these among others."""
+    """Complete as a shell does, for a command that has these among others."""
     script = (
         "import typer\nfrom adminview.cli.commands import query\napp = typer.Typer()\n"
         "app.callback()(lambda: None)\napp.add_typer(query.app, name='query')\n"

@@ -105,7 +105,7 @@ def test_rows_that_move_to_other_shards_between_pages_are_shown_once(
     while True:
         answer = new.query_engine.page("of-colour", colour="red", limit=limit, cursor=cursor)
         found += new.ids(answer.rows)
-        filled(new, weights)  # written anew, where the new model wants them
+        filled(new, weights)  # written again, where the new model wants them
         if (cursor := answer.cursor) is None:
             break
     assert found == [f"t{place}" for place in sorted(range(len(weights)), key=weights.__getitem__)]

@@ -71,7 +71,7 @@ def test_a_replay_receives_no_more_dead_letters_once_other_code_is_deployed() ->
 
 @pytest.fixture
 def deployed(monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Let the commands ask a local engine, which has the model that is here."""
+    """Let the commands query a local engine, which has the model that is here."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     settings = Settings("the-view", "https://queue", {}, registry().fingerprint)
     for name, value in settings.to_env().items():

@@ -61,7 +61,7 @@ class FakeSources:
 
 @dataclass
 class FakeRows:
-    """A view whose owner index knows what it is told to."""
+    """A view whose owner index knows what it is given."""
 
     rows: dict[RowKey, Any] = field(default_factory=dict)
     indexed: Callable[[RowKey], bool] = lambda _: True
@@ -356,7 +356,7 @@ def test_a_call_in_doubt_is_kept_while_the_queue_refuses_its_dead_letter(lab: La
 
 
 def test_every_call_of_a_reconcile_is_known_to_be_about_its_item(lab: Lab) -> None:
-    """A read that was answered by another's response is as bad as a write."""
+    """A read that was answered by the response to another request is as bad as a write."""
     owners: list[Owners] = []
     lab.sources.when_read = lambda _: owners.append(CALL_OWNERS.get())
     lab.reconcile()

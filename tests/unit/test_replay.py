@@ -294,7 +294,7 @@ def test_two_replays_of_the_same_dead_letter_are_harmless(lab: Lab) -> None:
     lab.sqs.add(letter_body("a"))
     first = lab.replayer
     taken = first.take_round(Deadline.after(60))
-    lab.sqs.now += HIDDEN_SECONDS  # so slow that the letter is shown to another
+    lab.sqs.now += HIDDEN_SECONDS  # so slow that the dead letter is shown to another
     assert outcomes(lab.replay()) == {LetterOutcome.RECONCILED: 1}
     lab.reconciler.results["Things/a"] = Reconciled()
     consumer = first.consumer

@@ -20,14 +20,14 @@ from tests.support.stream_records import AT
 
 @pytest.fixture
 def lab() -> Lab:
-    """Begin with two letters and a message that is none."""
+    """Begin with two dead letters and a message that is none."""
     lab = Lab()
     lab.sqs.add(letter_body("secret-a"), letter_body("b"), "secret {")
     return lab
 
 
 class Ears:
-    """What Powertools would have told."""
+    """What Powertools would have logged."""
 
     def __init__(self) -> None:
         self.log = StringIO()

@@ -66,7 +66,7 @@ def test_shrinking_makes_a_failing_history_much_shorter(monkeypatch: pytest.Monk
 def test_a_call_of_a_killed_sync_is_the_limit_that_verify_repairs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A sync that is killed over a call, before its in-doubt letter, leaves no trace of it."""
+    """A sync that is killed over a call, before its in-doubt dead letter, leaves no trace of it."""
     monkeypatch.setattr(Calls, "forgets", False)
     monkeypatch.setattr("tests.simulator.laws.check_the_quiet", lambda _: None)
     seed, result = catch()

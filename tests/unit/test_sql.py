@@ -189,7 +189,7 @@ def test_whatever_is_typed_what_is_sent_is_one_select_without_comments(statement
     assert tokens[0].written.upper() == "SELECT"
     assert not {"INSERT", "UPDATE", "DELETE", "EXISTS", "SET", "INTO"} & {*words}
     assert not any(one.written in {";", "`", "?"} for one in tokens)
-    # Told apart from text and quoted names, in which they are no comments.
+    # Distinguished from text and quoted names, in which they are no comments.
     bare = "".join(" " if one.kind in {"text", "name"} else rendered(one) for one in tokens)
     assert "/*" not in bare
     again = read(sent)
@@ -199,7 +199,7 @@ def test_whatever_is_typed_what_is_sent_is_one_select_without_comments(statement
 
 @given(STATEMENTS)
 def test_a_refused_statement_is_not_even_a_reason_to_look_for_the_table(statement: str) -> None:
-    """Nothing is configured here: whoever asked AWS would fail otherwise."""
+    """Nothing is configured here: a call of AWS would fail otherwise."""
 
     def refuse(*_: Any, **__: Any) -> Any:
         raise LookupError

@@ -103,7 +103,7 @@ def test_the_name_of_a_shard_never_changes() -> None:
     assert position_name("shardId-00000001700000000000-a1b2c3d4") == "@UzfNPIh9"
 
 
-def test_the_positions_of_an_item_are_told_from_its_amounts() -> None:
+def test_the_positions_of_an_item_are_separate_from_its_amounts() -> None:
     position = encode_position(1, AT)
     item = {"PK": {"S": "@"}, "count": {"N": "1"}, "@a": position, "a@": {"N": "1"}}
     assert positions_of(item) == {"@a": position}

@@ -31,7 +31,7 @@ Fault = Callable[[Call, dict[str, Any]], dict[str, Any]]
 
 
 class FaultyTable(TotalsItems):
-    """A totals table whose calls fail in turn as told; None goes well."""
+    """A totals table whose calls fail in turn as given; None succeeds."""
 
     def __init__(self, *faults: Fault | None) -> None:
         super().__init__()
