@@ -141,8 +141,8 @@ def test_every_command_and_every_option_explains_itself(words: tuple[str, ...]) 
 
 
 def test_the_command_itself_explains_itself() -> None:
-    asked = [sys.executable, "-m", "adminview.cli.main", "--help"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=True, cwd=ROOT)
+    requested = [sys.executable, "-m", "adminview.cli.main", "--help"]
+    done = subprocess.run(requested, capture_output=True, text=True, check=True, cwd=ROOT)
     assert "Usage" in done.stdout
 
 
@@ -151,9 +151,9 @@ def test_every_metric_in_the_runbook_is_emitted_and_every_one_emitted_is_in_it()
     named = set(re.findall(r"`([A-Z][A-Za-z]+)`", listed.split("\n## ")[0])) - {NAMESPACE}
     replay = {f"Letters{outcome.title().replace('_', '')}" for outcome in LetterOutcome}
     verify = {"Checked", "Drift", "VerifyUnfinished"}
-    told = {*BatchCounts().counts(), "LagOfNewestRecord", "AgeOfOldestLetter"}
+    reported = {*BatchCounts().counts(), "LagOfNewestRecord", "AgeOfOldestLetter"}
     totals = {"TotalsLag", "TotalsSkipped", "TotalsUpdated"}
-    assert named == told | replay | verify | totals
+    assert named == reported | replay | verify | totals
 
 
 def test_the_readme_names_a_command_for_each_failure_that_one_repairs() -> None:

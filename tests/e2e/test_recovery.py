@@ -125,8 +125,8 @@ def test_nothing_is_filled_from_a_source_that_nobody_follows(checkout: Checkout)
         )
     finally:
         functions.update_event_source_mapping(UUID=mapping, Enabled=True)
-    for said in (here, deployed):
-        assert "the stream of 'Orders' is not read" in said
+    for printed in (here, deployed):
+        assert "the stream of 'Orders' is not read" in printed
 
 
 def test_after_the_repairs_verify_plan_and_doctor_find_nothing(checkout: Checkout) -> None:

@@ -134,10 +134,10 @@ class Warehouse:
         self.events.append(event)
         name = self.checkout.outputs("Totals")["TotalsFunctionName"]
         answer = self.functions.invoke(FunctionName=name, Payload=json.dumps(event))
-        told = json.loads(answer["Payload"].read())
+        reported = json.loads(answer["Payload"].read())
         if "FunctionError" in answer:
-            raise FunctionFailedError(told["errorMessage"])
-        return told
+            raise FunctionFailedError(reported["errorMessage"])
+        return reported
 
     def event_source(self) -> EventSource:
         """Follow the view's stream from its beginning, in windows, as Lambda does."""
@@ -212,8 +212,8 @@ def test_what_the_cloud_delivers_without_a_shard_is_refused_and_not_lost(
         "the cloud invokes the totals function by itself",
         seconds=APPLY_SECONDS,
     )
-    said = "\n".join(warehouse.checkout.complaints())
-    assert "the event names no shard" in said
+    messages = "\n".join(warehouse.checkout.complaints())
+    assert "the event names no shard" in messages
     assert "TumblingWindowInSeconds" not in warehouse.mapping, "or it would be enough to wait"
     assert warehouse.totals == {}
     with pytest.raises(FunctionFailedError, match="the event names no shard"):

@@ -49,8 +49,8 @@ def test_a_row_changes_with(change: Change, dev: Assembly) -> None:
 
 def test_a_row_changes_with_an_expression(dev: Assembly) -> None:
     def fill(alarm: dict[str, Any]) -> None:
-        (told,) = [one for one in alarm["Metrics"] if one["ReturnData"]]
-        told["Expression"] = "visible"
+        (reported,) = [one for one in alarm["Metrics"] if one["ReturnData"]]
+        reported["Expression"] = "visible"
 
     assert page(changed(dev, "letters", fill)) != page(dev)
 

@@ -100,8 +100,8 @@ def test_the_access_log_has_the_caller_and_the_status_and_no_key(
     assert line["route"] == "$context.routeKey"
     assert line["caller"] == caller
     # These hold keys and parameters, as they were sent.
-    for told in ("$context.path", "query", "$context.integration.", "$request"):
-        assert told not in json.dumps(line)
+    for reported in ("$context.path", "query", "$context.integration.", "$request"):
+        assert reported not in json.dumps(line)
 
 
 def test_access_logs_are_kept_as_long_as_the_stage_says(dev: Assembly, prod: Assembly) -> None:

@@ -346,10 +346,10 @@ def test_synthesis_fails_and_names_both_sides_if_the_bundle_would_run_another_mo
     (app / "rows" / "parcels.py").write_text(changed)  # after Python has imported it
     with pytest.raises(BundleError) as caught:
         build_app(views, app)
-    said = str(caught.value)
-    assert f"the stacks are built for model {declared}, but the Lambda bundle would run" in said
-    assert "source 'Parcels': only in the stacks" in said
-    assert "source 'Boxes': only in the bundle" in said
+    printed = str(caught.value)
+    assert f"the stacks are built for model {declared}, but the Lambda bundle would run" in printed
+    assert "source 'Parcels': only in the stacks" in printed
+    assert "source 'Boxes': only in the bundle" in printed
     assert not [path for path in (app / "build").iterdir() if "dependencies" not in path.name]
 
 
@@ -358,9 +358,9 @@ def test_a_view_that_imports_a_package_which_the_bundle_lacks_is_refused(app: Pa
     (app / "money.py").write_text("import rich\n\n\ndef cents(price):\n    return price\n")
     with pytest.raises(BundleError) as caught:
         build_app(load("app_a.rows.parcels"), app)
-    said = str(caught.value)
-    assert "No module named 'rich'" in said
-    assert "requirements.txt" in said
+    printed = str(caught.value)
+    assert "No module named 'rich'" in printed
+    assert "requirements.txt" in printed
 
 
 @pytest.fixture

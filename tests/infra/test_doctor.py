@@ -91,10 +91,10 @@ def test_each_function_has_a_role_that_can_be_named(site: Deployment) -> None:
 
 
 def test_each_permission_is_looked_at_with_the_function_it_is_for(site: Deployment) -> None:
-    asked = {str(one.properties["FunctionName"]) for _, one in site.of(PERMISSION)}
-    assert asked
+    requested = {str(one.properties["FunctionName"]) for _, one in site.of(PERMISSION)}
+    assert requested
     names = [check.name for check in functions.checks(site)]
-    assert len([name for name in names if name.startswith("callers of ")]) == len(asked)
+    assert len([name for name in names if name.startswith("callers of ")]) == len(requested)
 
 
 def test_each_schedule_has_a_function_that_can_be_named(site: Deployment) -> None:

@@ -95,15 +95,15 @@ def test_the_environment_is_the_settings_and_powertools_own(dev: Assembly, funct
         model=registry().fingerprint,
         service="AdminView-dev",
     )
-    told = settings.to_env()
-    del told["ADMINVIEW_SOURCES"]
+    reported = settings.to_env()
+    del reported["ADMINVIEW_SOURCES"]
     assert dev.manifest_of(function) == Manifest(
         model=settings.model,
         views=tuple(f"lambdas.views.{name.lower()}" for name in SOURCES),
         migrations=("lambdas.migrations.orders_delivery_date",),
         sources=settings.sources,
     )
-    assert {name: dev.name(value) for name, value in variables.items()} == told | {
+    assert {name: dev.name(value) for name, value in variables.items()} == reported | {
         "POWERTOOLS_METRICS_NAMESPACE": "AdminView",
     }
 

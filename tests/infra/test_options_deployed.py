@@ -101,11 +101,11 @@ def test_no_network_is_looked_up_or_made(everything: Assembly) -> None:
 
 
 def test_the_function_that_reads_streams_gets_their_endpoint(everything: Assembly) -> None:
-    told = {
+    reported = {
         name: found["Environment"]["Variables"].get("AWS_ENDPOINT_URL_DYNAMODB_STREAMS")
         for name, found in functions(everything).items()
     }
-    assert {name: url for name, url in told.items() if url} == {"Replay": STREAMS_ENDPOINT}
+    assert {name: url for name, url in reported.items() if url} == {"Replay": STREAMS_ENDPOINT}
 
 
 def test_executions_are_reserved_for_the_sync_alone(

@@ -152,9 +152,9 @@ def test_an_imported_source_is_migrated_like_our_own(tmp_path: Path) -> None:
 
 
 def test_a_mapping_may_be_replaced_while_the_backfill_knows_the_old_one(dev: Assembly) -> None:
-    told = json.dumps(dev.machine("Backfill")["DefinitionString"])
-    assert told.count("Fn::GetStackOutput") == len(registry().sources)
-    assert "Fn::ImportValue" not in told
+    reported = json.dumps(dev.machine("Backfill")["DefinitionString"])
+    assert reported.count("Fn::GetStackOutput") == len(registry().sources)
+    assert "Fn::ImportValue" not in reported
     exported = [
         dev.name(output["Value"])
         for output in dev.stack("Sync")["Outputs"].values()

@@ -94,8 +94,8 @@ def test_the_api_and_its_output_name_the_access_patterns_that_are_not_ready(
         "payments-by-status": None,
         "buyers-of-product": None,  # GSI2 is not there yet, whatever the phase says of it
     }
-    told = json.loads(phase.outputs()["AccessPatterns"])
-    assert told == {"model": registry().fingerprint, "pending": pending}
+    reported = json.loads(phase.outputs()["AccessPatterns"])
+    assert reported == {"model": registry().fingerprint, "pending": pending}
     manifests = {name: phase.manifest_of(name) for name in ("Api", "Sync", "Replay", "Verify")}
     assert manifests.pop("Api").pending == pending
     assert {name: manifest.pending for name, manifest in manifests.items()} == {

@@ -31,9 +31,9 @@ RENAMED = {"endpoint": "notification-endpoint"}  # by `aws`, which has an option
 
 def linked(assembly: Assembly) -> set[str]:
     """List the sections that alarms lead to."""
-    said = [one.properties["AlarmDescription"] for one in watched(assembly).values()]
-    assert all(f" {RUNBOOK}#" in one for one in said)
-    return {one.rpartition("#")[2] for one in said}
+    printed = [one.properties["AlarmDescription"] for one in watched(assembly).values()]
+    assert all(f" {RUNBOOK}#" in one for one in printed)
+    return {one.rpartition("#")[2] for one in printed}
 
 
 def test_every_alarm_has_a_section_and_every_other_section_is_named_by_the_doctor(

@@ -199,12 +199,12 @@ def test_begin_answers_what_the_machine_looks_for_with_items_that_work_understan
     event = merge["default"] | given | {"segments": 1} | merge["fixed"]
     bulk = cast("Bulk", OneSegment())
     crew = BulkDependencies(lambda *_: bulk, lambda *_: None, Mock(Observability))
-    told = run_step(event, Context(), crew)
+    reported = run_step(event, Context(), crew)
     each = each_segment(dev, machine)
-    (item,) = told[each["ItemsPath"].removeprefix("$.")]
+    (item,) = reported[each["ItemsPath"].removeprefix("$.")]
     assert validate_request(item)["step"] == "work"
-    assert validate_request(told["finish"])["step"] == "finish"
-    assert told[each["MaxConcurrencyPath"].removeprefix("$.")] == given.get("concurrency", 8)
+    assert validate_request(reported["finish"])["step"] == "finish"
+    assert reported[each["MaxConcurrencyPath"].removeprefix("$.")] == given.get("concurrency", 8)
 
 
 @each_machine

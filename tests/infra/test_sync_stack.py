@@ -89,9 +89,9 @@ def test_the_function_runs_our_handler(dev: Assembly) -> None:
 
 
 def test_a_deployment_tells_its_settings_as_its_functions_read_them(dev: Assembly) -> None:
-    told = json.loads(dev.outputs()[SETTINGS_OUTPUT])
+    reported = json.loads(dev.outputs()[SETTINGS_OUTPUT])
     variables = dev.function("Sync")["Environment"]["Variables"]
-    assert told == {
+    assert reported == {
         name: dev.name(value)
         for name, value in variables.items()
         if name != "POWERTOOLS_METRICS_NAMESPACE"

@@ -52,10 +52,12 @@ def counted(printed: str) -> set[Counted]:
     """Read what CloudWatch would count."""
     found = set()
     for line in map(json.loads, printed.splitlines()):
-        for told in line.get("_aws", {}).get("CloudWatchMetrics", []):
-            for dimensions in told["Dimensions"]:
+        for reported in line.get("_aws", {}).get("CloudWatchMetrics", []):
+            for dimensions in reported["Dimensions"]:
                 where = frozenset((name, line[name]) for name in dimensions)
-                found |= {(told["Namespace"], one["Name"], where) for one in told["Metrics"]}
+                found |= {
+                    (reported["Namespace"], one["Name"], where) for one in reported["Metrics"]
+                }
     return found
 
 
@@ -92,25 +94,27 @@ def _alike(dimension: str, value: str) -> str:
 
 def shown(assembly: Assembly) -> set[Counted]:
     """List what alarms and dashboard ask for in our own namespace."""
-    asked = set().union(*(one.counted for one in watched(assembly).values()))
+    requested = set().union(*(one.counted for one in watched(assembly).values()))
     for widget in dashboard(assembly)[1:]:
         for namespace, *rest in widget["properties"]["metrics"]:
             if namespace == NAMESPACE:
                 name, *pairs = [one for one in rest if isinstance(one, str)]
-                asked.add((namespace, name, frozenset(zip(pairs[::2], pairs[1::2], strict=True))))
-    return {one for one in asked if one[0] == NAMESPACE}
+                requested.add(
+                    (namespace, name, frozenset(zip(pairs[::2], pairs[1::2], strict=True)))
+                )
+    return {one for one in requested if one[0] == NAMESPACE}
 
 
 @pytest.mark.parametrize("deployed", ["dev", "totals"])
 def test_alarms_and_dashboard_ask_for_nothing_that_the_code_does_not_count(
     deployed: str, emitted: set[Counted], request: pytest.FixtureRequest
 ) -> None:
-    asked = {
+    requested = {
         (namespace, name, frozenset({(on, _alike(on, value)) for on, value in where}))
         for namespace, name, where in shown(request.getfixturevalue(deployed))
     }
-    assert len(asked) > 10
-    assert asked <= emitted, asked - emitted
+    assert len(requested) > 10
+    assert requested <= emitted, requested - emitted
 
 
 def test_functions_count_in_the_name_of_their_deployment_and_alarms_ask_for_it(
@@ -118,11 +122,11 @@ def test_functions_count_in_the_name_of_their_deployment_and_alarms_ask_for_it(
 ) -> None:
     named = ((dev, SERVICE), (mixed, "team-a-AdminView-dev"), (totals, SERVICE))
     for assembly, service in named:
-        told = {
+        reported = {
             one["Properties"]["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
             for one in assembly.resources("AWS::Lambda::Function")
         }
-        assert told == {service}
+        assert reported == {service}
         assert {dict(where)["service"] for _, _, where in shown(assembly)} == {service}
 
 

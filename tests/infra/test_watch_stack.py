@@ -95,13 +95,13 @@ def test_an_alarm_tells_the_topic_that_it_rings_and_that_it_is_over(assembly: As
 def test_missing_data_alarms_only_when_no_verification_runs_any_more(
     assembly: Assembly,
 ) -> None:
-    told = {
+    reported = {
         name: alarm.properties["InsufficientDataActions"]
         for name, alarm in watched(assembly).items()
         if "InsufficientDataActions" in alarm.properties
     }
-    assert told.keys() == {"unverified"}
-    assert [assembly.name(one) for one in told["unverified"]] == ["Alarms"]
+    assert reported.keys() == {"unverified"}
+    assert [assembly.name(one) for one in reported["unverified"]] == ["Alarms"]
     alarm = watched(assembly)["unverified"]
     assert alarm.properties["TreatMissingData"] == "missing", "it begins without data, and waits"
     assert "FILL" not in alarm.expression

@@ -94,8 +94,8 @@ def test_every_answer_is_as_described(url: str, tmp_path: Path) -> None:
         *("--suppress-health-check", "all", "--request-timeout", "20"),
     ]
     done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
-    said = "\n".join(line[:300] for line in (done.stdout + done.stderr).splitlines())
-    assert done.returncode == 0, said
+    printed = "\n".join(line[:300] for line in (done.stdout + done.stderr).splitlines())
+    assert done.returncode == 0, printed
     count = len(described["paths"])
-    assert re.search(rf"Selected: +{count}/{count}", said), said
-    assert re.search(rf"Tested: +{count}\b", said), said
+    assert re.search(rf"Selected: +{count}/{count}", printed), printed
+    assert re.search(rf"Tested: +{count}\b", printed), printed

@@ -81,10 +81,10 @@ def test_dead_letters_are_listed_by_source_error_key_and_age(shop: LocalCloud) -
 
 
 def test_a_list_for_people_says_what_is_wrong_and_how_many_there_are(shop: LocalCloud) -> None:
-    said = adminview("dlq", "list").stdout
-    assert "Orders/user-123/2025-03-02#7" in said
-    assert "no attribute 'Status'" in said
-    assert "1 dead letter" in said
+    printed = adminview("dlq", "list").stdout
+    assert "Orders/user-123/2025-03-02#7" in printed
+    assert "no attribute 'Status'" in printed
+    assert "1 dead letter" in printed
     shop.letters()
     assert "0 dead letters" in adminview("dlq", "list").stdout
 
@@ -109,9 +109,9 @@ def test_a_dry_run_says_what_would_be_written_and_writes_nothing(shop: LocalClou
     shop.put("Orders", order(SK="2025-03-02#7", OrderId="7", Items=[]))
     would = parsed("dlq", "replay", "--dry-run")
     assert would["put"] == [["USER#user-123", "ORDER#2025-03-02#7"]]
-    said = adminview("dlq", "replay", "--dry-run").stdout
-    assert "would put" in said
-    assert "dry run: nothing was written" in said
+    printed = adminview("dlq", "replay", "--dry-run").stdout
+    assert "would put" in printed
+    assert "dry run: nothing was written" in printed
     assert shop.rows() == before
     assert shop.letters()
 

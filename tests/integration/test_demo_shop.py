@@ -37,15 +37,15 @@ def printed_demo(*words: str) -> list[str]:
 def test_the_demo_prints_what_matters_in_about_forty_lines() -> None:
     lines = printed_demo()
     assert len(lines) <= 45
-    told = "\n".join(lines)
-    assert re.search(r"^PENDING before .*2121195", told, re.MULTILINE)
-    assert re.search(r"^PAID after +ORDER#2025-03-01#2121195$", told, re.MULTILINE)
+    reported = "\n".join(lines)
+    assert re.search(r"^PENDING before .*2121195", reported, re.MULTILINE)
+    assert re.search(r"^PAID after +ORDER#2025-03-01#2121195$", reported, re.MULTILINE)
     assert len([line for line in lines if line.startswith("$ adminview query ")]) == 2
     assert re.search(
-        r"^error +MissingAttributeError: the item has no attribute 'Status'", told, re.MULTILINE
+        r"^error +MissingAttributeError: the item has no attribute 'Status'", reported, re.MULTILINE
     )
-    assert re.search(r"^dead letters whose rows were already right +2$", told, re.MULTILINE)
-    counts = dict(re.findall(r"^([=+a-z][a-z+= -]+?) {2,}(\d+)", told, re.MULTILINE))
+    assert re.search(r"^dead letters whose rows were already right +2$", reported, re.MULTILINE)
+    counts = dict(re.findall(r"^([=+a-z][a-z+= -]+?) {2,}(\d+)", reported, re.MULTILINE))
     read, *parts = (
         int(counts[name]) for name in ("records read", "= written", "+ skipped", "+ dead-lettered")
     )

@@ -224,11 +224,11 @@ class Meddled:
 def test_an_order_whose_lines_were_sorted_again_is_reread_and_the_right_line_is_marked(
     store: LocalCloud,
 ) -> None:
-    anew = Meddled(
+    again = Meddled(
         store.clients.dynamodb, lambda: put(store, ordered(shop.TEA, shop.EGGS, shop.MILK)), 1
     )
     put(store, ordered(shop.EGGS, shop.MILK))
-    assert favourites_of(store, anew).mark(shop.ADA, ORDER, shop.EGGS) == MarkResult.MARKED
+    assert favourites_of(store, again).mark(shop.ADA, ORDER, shop.EGGS) == MarkResult.MARKED
     assert seen(store) == ([shop.EGGS], [shop.EGGS])
 
 

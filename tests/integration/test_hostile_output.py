@@ -188,11 +188,11 @@ def test_a_dead_letter_is_shown_and_replayed_and_discarded_without_harm(
 def test_dev_prints_hostile_keys_escaped(
     cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said, done = [], Event()
+    messages, done = [], Event()
 
     def say(line: str) -> None:
         echo(line)
-        said.append(line)
+        messages.append(line)
         if "dead letter: " in line:
             done.set()
 
@@ -205,7 +205,7 @@ def test_dev_prints_hostile_keys_escaped(
         assert done.wait(30)
     finally:
         session.end()
-    assert "\x1b[31m" in "".join(said)
+    assert "\x1b[31m" in "".join(messages)
     check_inert(capsys.readouterr().out)
 
 

@@ -290,11 +290,11 @@ def small_pages(bulk: Bulk) -> Bulk:
 
 def test_the_scheduled_function_counts_the_drift(shop_cloud: LocalCloud) -> None:
     Tampering(shop_cloud).stale()
-    heard = HeardDrift()
-    with_ = VerifyDependencies(lambda _: bulk_of(shop_cloud), heard)
+    received = HeardDrift()
+    with_ = VerifyDependencies(lambda _: bulk_of(shop_cloud), received)
     summary = verify({"sample": 1, "grace": 0.1}, Context(), with_)
     assert summary["finished"]
-    drift = {source: report[1] for source, report in heard.reported.items()}
+    drift = {source: report[1] for source, report in received.reported.items()}
     assert drift == {"Orders": 1, "Users": 0, "Products": 0, "Payments": 0, "unknown": 0}
 
 

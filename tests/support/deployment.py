@@ -295,8 +295,8 @@ def with_totals() -> Deployment:
         "LatestStreamArn": stream("AdminViewTable"),
     }
     here.output("AdminView-dev-View", "Stream", stream("AdminViewTable"))
-    asked = totals_table("AdminViewTotals")
-    here.tables["AdminViewTotals"] = described(asked)
+    requested = totals_table("AdminViewTotals")
+    here.tables["AdminViewTotals"] = described(requested)
     here.expiry["AdminViewTotals"] = {"TimeToLiveStatus": "ENABLED", "AttributeName": "expires"}
     follow = {
         **mapping_properties(TOTALS_DELIVERY),
@@ -308,7 +308,7 @@ def with_totals() -> Deployment:
     role = {"Policies": [{"PolicyName": "LeastPrivilege", "PolicyDocument": policy}]}
     here.stack(
         TOTALS,
-        Totals01234567=("AWS::DynamoDB::GlobalTable", "AdminViewTotals", asked),
+        Totals01234567=("AWS::DynamoDB::GlobalTable", "AdminViewTotals", requested),
         TotalsRole01234567=("AWS::IAM::Role", "totals-role", role),
         TotalsFunction01234567=(
             "AWS::Lambda::Function",

@@ -37,9 +37,9 @@ def index(name: str, *key: str, include: tuple[str, ...] = ("data",), **more: An
 def question(name: str, on: Any = None, *, condition: str = "{it}") -> Any:
     """Describe an access pattern on an index, on a total, or on the table."""
     if on and "epoch" in on:
-        asked = question(name)
+        requested = question(name)
         total = {"total": on["name"], "ranked": False, "conditions": [[f"day = {condition}"]]}
-        return {**asked, **total}
+        return {**requested, **total}
     key = on["partition"][0][0] if on else "PK"
     return {
         "name": name,

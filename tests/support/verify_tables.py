@@ -86,9 +86,9 @@ class Lab(World):
         """Run the command, and return its exit status and its output."""
         names = {"source", "restart", "as_json"}
         options = {name: more.pop(name) for name in names & more.keys()}
-        asked = VerifyOptions(Scope(**{"segments": 1, "grace": 0.0, **more}), **options)
+        requested = VerifyOptions(Scope(**{"segments": 1, "grace": 0.0, **more}), **options)
         console = Console(file=StringIO(), width=200)
-        status = verify_here(self.bulk, asked, self.stop, console)
+        status = verify_here(self.bulk, requested, self.stop, console)
         return status, console.file.getvalue()  # type: ignore[attr-defined]  # a StringIO
 
 

@@ -89,9 +89,9 @@ def test_a_query_returns_rows_and_hides_shards() -> None:
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
 def test_following_the_cursors_gives_every_row_once(limit: int) -> None:
-    asked, found, cursor = client(), [], ""
+    requested, found, cursor = client(), [], ""
     while True:
-        page = asked.get(f"/patterns/of-colour?colour=red&limit={limit}{cursor}")
+        page = requested.get(f"/patterns/of-colour?colour=red&limit={limit}{cursor}")
         assert len(page["rows"]) <= limit
         found += [row["data"]["id"] for row in page["rows"]]
         if page["cursor"] is None:
@@ -148,11 +148,11 @@ def test_a_wrong_page_is_refused_in_the_librarys_words(query: str, words: str) -
 
 
 def test_a_cursor_of_another_access_pattern_is_refused_as_the_library_does() -> None:
-    asked = client()
-    cursor = asked.get("/patterns/of-colour?colour=red&limit=1")["cursor"]
+    requested = client()
+    cursor = requested.get("/patterns/of-colour?colour=red&limit=1")["cursor"]
     with pytest.raises(QueryError) as caught:
-        asked.query_engine.page("of-colour", colour="blue", cursor=cursor)
-    refused = asked.send(f"/patterns/of-colour?colour=blue&cursor={cursor}")
+        requested.query_engine.page("of-colour", colour="blue", cursor=cursor)
+    refused = requested.send(f"/patterns/of-colour?colour=blue&cursor={cursor}")
     assert (refused.status, refused.detail) == (400, str(caught.value))
 
 
@@ -217,16 +217,16 @@ KEYS = [
 def test_a_row_is_found_by_its_percent_encoded_key_with_its_provenance(
     key: tuple[str, str],
 ) -> None:
-    asked = keyed(key)
-    asked.query_engine.reader._reader._client.rows[key] |= {  # type: ignore[attr-defined]  # a fake
+    requested = keyed(key)
+    requested.query_engine.reader._reader._client.rows[key] |= {  # type: ignore[attr-defined]  # a fake
         "_owner": {"S": "Things/t0"},
         "_seq": {"S": "123456789012345678901"},
         "_at": {"N": "1740819600"},
         "_model": {"S": "abc"},
     }
     pk, sk = (quote(part, safe="") for part in key)
-    found = asked.get(f"/rows/{pk}/{sk}")
-    assert found == asked.get(f"/rows?PK={pk}&SK={sk}")
+    found = requested.get(f"/rows/{pk}/{sk}")
+    assert found == requested.get(f"/rows?PK={pk}&SK={sk}")
     assert found["key"] == {"PK": key[0], "SK": key[1]}
     assert found["provenance"] == {
         "owner": "Things/t0",
@@ -237,11 +237,11 @@ def test_a_row_is_found_by_its_percent_encoded_key_with_its_provenance(
 
 
 def test_a_path_that_means_two_rows_is_answered_with_how_to_say_which() -> None:
-    asked = keyed(("a/b", "c"), ("a", "b/c"))
-    refused = asked.send("/rows/a%2Fb/c")
+    requested = keyed(("a/b", "c"), ("a", "b/c"))
+    refused = requested.send("/rows/a%2Fb/c")
     assert refused.status == 409
     assert refused.detail.startswith("this path matches 2 rows; /rows?PK=")
-    assert asked.get("/rows?PK=a/b&SK=c")["key"] == {"PK": "a/b", "SK": "c"}
+    assert requested.get("/rows?PK=a/b&SK=c")["key"] == {"PK": "a/b", "SK": "c"}
 
 
 @pytest.mark.parametrize(
@@ -278,34 +278,34 @@ class Refusing:
     ],
 )
 def test_a_refusal_of_aws_is_reported_without_its_text(code: str, status: int) -> None:
-    asked = client()
-    asked.query_engine.reader._reader = Refusing(code)
-    refused = asked.send("/patterns/of-colour?colour=red")
+    requested = client()
+    requested.query_engine.reader._reader = Refusing(code)
+    refused = requested.send("/patterns/of-colour?colour=red")
     assert refused.status == status
     assert "ada" not in refused.text
     assert code not in refused.text
-    assert ("request failed" in asked.log.getvalue()) == (status >= 500)
-    assert (code in asked.log.getvalue()) == (status >= 500)
-    assert "ada" not in asked.log.getvalue()
+    assert ("request failed" in requested.log.getvalue()) == (status >= 500)
+    assert (code in requested.log.getvalue()) == (status >= 500)
+    assert "ada" not in requested.log.getvalue()
 
 
 def test_throttling_is_answered_with_when_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adminview.query.engine.SECONDS", 0.01)
-    asked = client()
-    asked.query_engine.reader._reader = Refusing("ThrottlingException")
-    refused = asked.send("/patterns/of-colour?colour=red")
+    requested = client()
+    requested.query_engine.reader._reader = Refusing("ThrottlingException")
+    refused = requested.send("/patterns/of-colour?colour=red")
     assert (refused.status, refused.headers["Retry-After"]) == (503, "5")
     assert refused.detail == "the view cannot be read at the moment; try again later"
 
 
 def test_an_unexpected_error_is_logged_by_place_and_returned_without_internals() -> None:
-    asked = client()
-    asked.query_engine.reader._reader = None  # type: ignore[assignment]
-    refused = asked.send("/patterns/of-colour?colour=red")
+    requested = client()
+    requested.query_engine.reader._reader = None  # type: ignore[assignment]
+    refused = requested.send("/patterns/of-colour?colour=red")
     assert (refused.status, refused.detail) == (
         500,
         "the request failed; see the function's log",
     )
-    assert "AttributeError" in asked.log.getvalue()
-    assert "view_reader.py" in asked.log.getvalue()
-    assert "red" not in asked.log.getvalue()
+    assert "AttributeError" in requested.log.getvalue()
+    assert "view_reader.py" in requested.log.getvalue()
+    assert "red" not in requested.log.getvalue()

@@ -16,11 +16,11 @@ from tests.support.model import registry
 def test_each_access_pattern_has_paths_of_its_own_with_its_parameters() -> None:
     paths = document(registry(), "m")["paths"]
     for pattern in registry().patterns:
-        asked = paths[f"/patterns/{pattern.name}"]["get"]["parameters"]
+        requested = paths[f"/patterns/{pattern.name}"]["get"]["parameters"]
         counted = paths[f"/patterns/{pattern.name}/count"]["get"]["parameters"]
         assert [one["name"] for one in counted] == list(pattern.parameters)
-        assert asked[: len(counted)] == counted
-        assert [one["name"] for one in asked[len(counted) :]] == ["limit", "cursor", "order"]
+        assert requested[: len(counted)] == counted
+        assert [one["name"] for one in requested[len(counted) :]] == ["limit", "cursor", "order"]
         assert [one["required"] for one in counted] == [
             name in pattern.required for name in pattern.parameters
         ]
@@ -39,8 +39,8 @@ def test_an_answer_names_the_rows_that_are_shown_beside_its_rows() -> None:
 
 
 def test_an_access_pattern_that_shows_where_rows_come_from_declares_it() -> None:
-    asked = AccessPattern("x", partition="{x}", shows=["data", "_owner"])
-    assert "provenance" in pattern_components(asked, "X")["XRow"]["required"]
+    requested = AccessPattern("x", partition="{x}", shows=["data", "_owner"])
+    assert "provenance" in pattern_components(requested, "X")["XRow"]["required"]
 
 
 def test_data_is_an_object_where_the_pattern_shows_it() -> None:
@@ -61,8 +61,8 @@ def test_the_keys_of_the_queried_index_have_their_declared_types() -> None:
     assert (typed["day"]["type"], typed["hour"]["type"]) == ("string", ["number", "string"])
     assert typed["raw"]["format"] == "byte"
     local = LocalIndex("ByName", sort="agent")
-    asked = AccessPattern("c", index=local, partition="{x}", shows=())
-    assert pattern_components(asked, "C")["CIndex"]["required"] == ["agent"]
+    requested = AccessPattern("c", index=local, partition="{x}", shows=())
+    assert pattern_components(requested, "C")["CIndex"]["required"] == ["agent"]
 
 
 def test_names_in_generated_clients_are_those_of_the_patterns() -> None:

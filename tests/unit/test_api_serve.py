@@ -82,10 +82,10 @@ def test_what_is_no_request_at_all_is_a_problem_too(port: int) -> None:
     "host", ["evil.example", "evil.example:8080", "", "10.0.0.1", "[::2]:80", "[", "evil@localhost"]
 )
 def test_a_page_that_points_its_own_name_at_this_machine_learns_nothing(host: str) -> None:
-    asked = client()
-    assert asked.send("/patterns", Host=host).status == 421
-    asked.gateway.any_host = True
-    assert asked.send("/patterns", Host=host).status == 200
+    requested = client()
+    assert requested.send("/patterns", Host=host).status == 421
+    requested.gateway.any_host = True
+    assert requested.send("/patterns", Host=host).status == 200
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8080", "[::1]:8080"])
@@ -94,14 +94,14 @@ def test_this_machine_answers_to_its_own_names(host: str) -> None:
 
 
 def test_only_the_configured_origins_may_query() -> None:
-    asked = client()
-    assert "Access-Control-Allow-Origin" not in asked.send("/patterns", Origin=PANEL).headers
-    assert asked.send("/patterns", "OPTIONS", Origin=PANEL).status == 405
-    asked.gateway.origins = [PANEL]
-    assert asked.send("/patterns", "OPTIONS", Origin=PANEL).status == 204
-    allowed = asked.send("/patterns", Origin=PANEL).headers
+    requested = client()
+    assert "Access-Control-Allow-Origin" not in requested.send("/patterns", Origin=PANEL).headers
+    assert requested.send("/patterns", "OPTIONS", Origin=PANEL).status == 405
+    requested.gateway.origins = [PANEL]
+    assert requested.send("/patterns", "OPTIONS", Origin=PANEL).status == 204
+    allowed = requested.send("/patterns", Origin=PANEL).headers
     assert allowed["Access-Control-Allow-Origin"] == PANEL
-    other = asked.send("/patterns", Origin="http://evil.example")
+    other = requested.send("/patterns", Origin="http://evil.example")
     assert "Access-Control-Allow-Origin" not in other.headers
 
 
@@ -140,12 +140,12 @@ def test_serving_says_where_and_for_whom_until_it_is_stopped(
     )
     serving.serve(port=0, expose=expose)
     assert served[0].api.engine.pending == {"orders-by-status": None}
-    said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("serving AdminViewTable at http://127.0.0.1:")
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("serving AdminViewTable at http://127.0.0.1:")
     where = "exposed to other machines" if expose else "on loopback only"
-    assert said[0].endswith(f", without authorization, {where}")
-    assert "view files are read once: restart this command after you change one" in said
-    assert said[-1] == "stopped"
+    assert printed[0].endswith(f", without authorization, {where}")
+    assert "view files are read once: restart this command after you change one" in printed
+    assert printed[-1] == "stopped"
 
 
 def answer_of(

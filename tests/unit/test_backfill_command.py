@@ -256,10 +256,10 @@ def test_on_a_terminal_a_bar_is_shown_beside_the_output(
     with progress("backfill/Orders", 10) as watch:
         watch(Counter(items=3, rows=4))
         watch(Counter(items=20, rows=4))
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "backfill/Orders" in told.err
-    assert "20 of about 10 items" in told.err
+    reported = capsys.readouterr()
+    assert reported.out == ""
+    assert "backfill/Orders" in reported.err
+    assert "20 of about 10 items" in reported.err
 
 
 @pytest.mark.parametrize(
@@ -287,8 +287,8 @@ def test_the_result_is_printed_and_is_the_exit_status(
     assert capsys.readouterr().out.splitlines()[-1] == words
     with pytest.raises(typer.Exit):
         report([outcome], as_json=True)
-    (told,) = json.loads(capsys.readouterr().out)
-    assert told == {
+    (reported,) = json.loads(capsys.readouterr().out)
+    assert reported == {
         "run": RUN,
         "status": status,
         "finished": not outcome.trouble,

@@ -102,10 +102,10 @@ def test_every_segment_is_an_event_that_the_function_takes_and_so_is_the_end_of_
 
 
 def test_budgets_are_divided_among_those_that_work_at_once(function: Function) -> None:
-    asked = {"step": "begin", "sources": ["Things"], "max_rcu": 100, "max_wcu": 5}
-    told = function(**asked, segments=16, concurrency=4)
+    requested = {"step": "begin", "sources": ["Things"], "max_rcu": 100, "max_wcu": 5}
+    told = function(**requested, segments=16, concurrency=4)
     assert {(one["max_rcu"], one["max_wcu"]) for one in told["segments"]} == {(25.0, 1.25)}
-    told = function(**asked, segments=2, concurrency=40)
+    told = function(**requested, segments=2, concurrency=40)
     assert {(one["max_rcu"], one["max_wcu"]) for one in told["segments"]} == {(50.0, 2.5)}
     function(**told["segments"][0])
     assert function.rates[-1] == (50.0, 2.5)
@@ -196,15 +196,15 @@ def test_a_run_that_was_not_ended_is_ended_by_the_next_request(
 
 
 def test_a_run_is_started_over_on_request(function: Function) -> None:
-    asked = {"step": "begin", "sources": ["Things"], "segments": 2}
-    function(**function(**asked)["segments"][0])
-    assert len(function(**asked)["segments"]) == 1
-    told = function(**asked, restart=True)["segments"]
+    requested = {"step": "begin", "sources": ["Things"], "segments": 2}
+    function(**function(**requested)["segments"][0])
+    assert len(function(**requested)["segments"]) == 1
+    told = function(**requested, restart=True)["segments"]
     assert [one["generation"] for one in told] == [2, 2]
     function(**told[0])
     assert [one.segment.generation for one in function.world.records()] == [2]
     with pytest.raises(SettingsError, match="was begun with 2 segments"):
-        function(**{**asked, "segments": 3})
+        function(**{**requested, "segments": 3})
     function(**told[1])
     function(step="finish", runs=[RUN])
     assert function.world.bulk.built(deadline=never())[RUN]["generation"] == 2
@@ -214,16 +214,16 @@ def test_a_run_with_too_many_failures_is_started_over_unless_more_are_tolerated(
     function: Function,
 ) -> None:
     function.world.write("Things", {"id": "bad"})
-    asked = {"step": "begin", "sources": ["Things"], "segments": 1, "tolerated_failures": 0}
-    (one,) = function(**asked)["segments"]
+    requested = {"step": "begin", "sources": ["Things"], "segments": 1, "tolerated_failures": 0}
+    (one,) = function(**requested)["segments"]
     with pytest.raises(TooManyFailuresError, match="1 items failed"):
         function(**one)
-    assert function(**asked | {"tolerated_failures": 1})["segments"] == []
+    assert function(**requested | {"tolerated_failures": 1})["segments"] == []
     function.world.db.tables[PROGRESS].clear()
     with pytest.raises(TooManyFailuresError):
         function(**one)
     function.world.put("bad", x="1")
-    (again,) = function(**asked)["segments"]
+    (again,) = function(**requested)["segments"]
     assert again["generation"] == 2
     assert function(**again)["done"]
 
@@ -307,8 +307,8 @@ def test_the_second_phase_does_not_begin_without_the_first(function: Function) -
 def test_failures_of_all_segments_together_stop_a_run(function: Function) -> None:
     for number in range(20):
         function.world.write("Things", {"id": f"bad{number}"})
-    asked = {"step": "begin", "sources": ["Things"], "segments": 4, "tolerated_failures": 9}
-    segments = function(**asked)["segments"]
+    requested = {"step": "begin", "sources": ["Things"], "segments": 4, "tolerated_failures": 9}
+    segments = function(**requested)["segments"]
     with pytest.raises(TooManyFailuresError):
         [function(**segment) for segment in segments]
     assert any(one.counts["failed"] <= 9 for one in function.world.records())
@@ -332,10 +332,10 @@ def test_a_worker_of_an_execution_that_is_out_of_date_fails_at_once(function: Fu
 
 
 def test_more_segments_than_a_state_machine_can_pass_on_are_refused(function: Function) -> None:
-    asked = {"step": "begin", "segments": 1000, "max_rcu": 1000, "max_wcu": 1000}
+    requested = {"step": "begin", "segments": 1000, "max_rcu": 1000, "max_wcu": 1000}
     with pytest.raises(SettingsError, match="2000 segments exceed what a state machine step can"):
-        function(**asked)
-    assert len(function(**asked, sources=["Things"])["segments"]) == 1000
+        function(**requested)
+    assert len(function(**requested, sources=["Things"])["segments"]) == 1000
 
 
 class Lambda:

@@ -36,9 +36,9 @@ class FakeAws:
         self.deploy("AdminView-prod")
 
     def deploy(self, name: str, **patterns: Any) -> None:
-        told = {"model": registry().fingerprint, "pending": {}} | patterns
+        reported = {"model": registry().fingerprint, "pending": {}} | patterns
         self.stacks[f"{name}-Sync"] = {"Settings": json.dumps(SETTINGS.to_env())}
-        self.stacks[f"{name}-Api"] = {"AccessPatterns": json.dumps(told)}
+        self.stacks[f"{name}-Api"] = {"AccessPatterns": json.dumps(reported)}
 
     def client(self, service: str, config: Any, **options: Any) -> "FakeAws":
         assert config.retries

@@ -29,7 +29,7 @@ def console(files: StaticFiles = PAGE, clock: list[float] | None = None) -> Cons
     """Make a console with queries and one operation that echoes."""
     now = clock or [0.0]
     sessions = Sessions(clock=lambda: now[0])
-    asked = Client(Lab(make_registry()).query_engine)
+    requested = Client(Lab(make_registry()).query_engine)
     echo = Operation(
         method="POST",
         path="/echo/{word}",
@@ -43,8 +43,8 @@ def console(files: StaticFiles = PAGE, clock: list[float] | None = None) -> Cons
         OperationGroup("echo", [echo]),
     ]
     logger = Logger(service="console")
-    described = document(asked.query_engine.registry, "m")
-    api = ConsoleApi(asked.gateway.query, Operations(groups, logger), described)
+    described = document(requested.query_engine.registry, "m")
+    api = ConsoleApi(requested.gateway.query, Operations(groups, logger), described)
     gateway = ConsoleGateway(api, sessions, files)
     gateway.hosts = frozenset({HOST, "localhost:8090"})
     return ConsoleClient(gateway, sessions.launch_token)

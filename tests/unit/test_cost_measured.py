@@ -50,8 +50,8 @@ class CountingClient(Client):
 
     def describe_continuous_backups(self, TableName: str) -> Any:  # noqa: N803 - boto3's, as below
         assert TableName == "AdminViewTable"
-        told = {"PointInTimeRecoveryStatus": self.here.recovery}
-        return {"ContinuousBackupsDescription": {"PointInTimeRecoveryDescription": told}}
+        reported = {"PointInTimeRecoveryStatus": self.here.recovery}
+        return {"ContinuousBackupsDescription": {"PointInTimeRecoveryDescription": reported}}
 
     def get_metric_data(
         self,
@@ -145,11 +145,11 @@ def test_what_was_not_counted_is_named_with_what_is_taken_for_it(here: Counting)
     assert compared.ours.invocations == 4  # one a second and source
     assert compared.ours.log_bytes == 4 * 2048
     assert compared.ours.recoverable_bytes == 0
-    said = " | ".join(compared.notes)
+    printed = " | ".join(compared.notes)
     for name in ("Products", "Duration", "Invocations", "ConsumedWriteCapacityUnits"):
-        assert name in said
-    assert "IncomingBytes" in said
-    assert "point-in-time recovery is off" in said
+        assert name in printed
+    assert "IncomingBytes" in printed
+    assert "point-in-time recovery is off" in printed
 
 
 def test_a_source_of_which_nothing_was_written_adds_nothing(here: Counting) -> None:

@@ -271,11 +271,11 @@ def test_an_index_that_every_row_of_another_would_enter_is_refused(
     a, b = (some, more)[::order]
     with pytest.raises(DeclarationError) as refused:
         declare(a=a, b=b)
-    said = str(refused.value)
+    printed = str(refused.value)
     for part in ("'Some'", "'More'", ", ".join(sorted(shared)), "a key attribute that", "or query"):
-        assert part in said
+        assert part in printed
     if len(other) > len(shared):
-        assert "every row in 'More' would also appear in 'Some'" in said
+        assert "every row in 'More' would also appear in 'Some'" in printed
 
 
 def test_a_local_index_and_a_global_one_of_its_sort_attribute_are_refused() -> None:

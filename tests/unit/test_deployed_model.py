@@ -32,9 +32,9 @@ def cloud() -> Cloud:
     cloud.add("View", json.dumps({"Resources": {"T": table}}))
     cloud.add("Sync", {"Resources": described_by})
     cloud.add("Recovery", {"Resources": functions})
-    told = {"model": OLD["fingerprint"], "pending": {"by-status": None}}
+    reported = {"model": OLD["fingerprint"], "pending": {"by-status": None}}
     api = {"Resources": described_by}
-    cloud.add("Api", api, status="CREATE_COMPLETE", AccessPatterns=json.dumps(told))
+    cloud.add("Api", api, status="CREATE_COMPLETE", AccessPatterns=json.dumps(reported))
     topic = {"Type": "AWS::SNS::Topic", "Metadata": {"AdminViewWatched": monitored_parts(OLD)}}
     cloud.add("Watch", {"Resources": {"T": topic}})
     cloud.table = described()

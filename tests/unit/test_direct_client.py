@@ -74,8 +74,8 @@ def test_every_call_is_encoded_as_botocore_encodes_it(value: Any, blob: str) -> 
 @given(value=values)
 def test_what_comes_back_needs_no_other_look(value: Any) -> None:
     content = json.dumps({"Item": {"v": value}})
-    told = json.loads(content)["Item"]
-    assert from_boto3(told) == {"v": value}
+    reported = json.loads(content)["Item"]
+    assert from_boto3(reported) == {"v": value}
 
 
 def test_answers_and_errors_are_those_of_a_client() -> None:

@@ -56,7 +56,7 @@ def test_each_call_gets_its_own_answer() -> None:
 
 
 def test_as_many_calls_as_allowed_are_under_way_at_once_and_no_more() -> None:
-    crowd, asked = threading.Barrier(MAX_CONCURRENCY, timeout=20), [0]
+    crowd, requested = threading.Barrier(MAX_CONCURRENCY, timeout=20), [0]
 
     def meet(request: Request) -> object:
         crowd.wait()
@@ -64,14 +64,14 @@ def test_as_many_calls_as_allowed_are_under_way_at_once_and_no_more() -> None:
 
     def bodies() -> Iterator[bytes]:
         for body in numbered(2 * MAX_CONCURRENCY):
-            asked[0] += 1
+            requested[0] += 1
             yield body
 
     with Faulty([meet for _ in range(2 * MAX_CONCURRENCY)]) as server:
         direct = make_http_client(server.url)
         told = direct.calls(OPERATION, bodies(), SOON)
         next(told)
-        assert asked[0] <= MAX_CONCURRENCY + 1, "a body is made when there is a place for it"
+        assert requested[0] <= MAX_CONCURRENCY + 1, "a body is made when there is a place for it"
         assert len([*told]) == 2 * MAX_CONCURRENCY - 1
         assert server.connections == len(direct._idle) == MAX_CONCURRENCY
 
@@ -225,11 +225,11 @@ def test_a_send_that_fails_is_one_calls_trouble_and_not_that_of_the_round(
 def test_responses_in_flight_are_read_though_memory_fails_again_and_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    receive, heard = HttpConnection.receive, [0]
+    receive, received = HttpConnection.receive, [0]
 
     def fail(connection: HttpConnection) -> HttpResponse:
-        heard[0] += 1
-        if heard[0] <= 3:
+        received[0] += 1
+        if received[0] <= 3:
             raise MemoryError
         return receive(connection)
 
@@ -239,7 +239,7 @@ def test_responses_in_flight_are_read_though_memory_fails_again_and_again(
         direct = make_http_client(server.url)
         with pytest.raises(MemoryError):
             [*direct.calls(OPERATION, numbered(6), SOON)]
-        assert (heard[0], len(direct._idle)) == (6, 3)
+        assert (received[0], len(direct._idle)) == (6, 3)
 
 
 def test_when_a_body_cannot_be_made_what_was_begun_is_waited_for() -> None:

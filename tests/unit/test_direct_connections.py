@@ -163,8 +163,8 @@ def test_a_request_is_signed_as_botocore_signs_it(
     who: Any, host: str, target: str, body: bytes, at: datetime
 ) -> None:
     made = signed_headers(Service("dynamodb", REGION, host), target, body, who, at.timestamp())
-    asked = {"Content-Type": CONTENT_TYPE, "Host": host, "X-Amz-Target": target}
-    request = AWSRequest("POST", "http://x/", asked, body)
+    requested = {"Content-Type": CONTENT_TYPE, "Host": host, "X-Amz-Target": target}
+    request = AWSRequest("POST", "http://x/", requested, body)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("botocore.auth.get_current_datetime", lambda: at)
         SigV4Auth(who, "dynamodb", REGION).add_auth(request)

@@ -90,20 +90,20 @@ def another_index(here: Deployment) -> None:
 
 def index_never_deployed(here: Deployment) -> None:
     without_index(here)
-    asked = here.stacks["AdminView-dev-View"]["template"]["Resources"]["View"]["Properties"]
-    del asked["GlobalSecondaryIndexes"][0]
+    requested = here.stacks["AdminView-dev-View"]["template"]["Resources"]["View"]["Properties"]
+    del requested["GlobalSecondaryIndexes"][0]
 
 
 def pending(model: str | None = None, **questions: str | None) -> Break:
-    told = {"model": model or registry().fingerprint, "pending": questions}
-    return lambda here: here.output(API, "AccessPatterns", json.dumps(told))
+    reported = {"model": model or registry().fingerprint, "pending": questions}
+    return lambda here: here.output(API, "AccessPatterns", json.dumps(reported))
 
 
 def other_model(stack: str, function: str) -> Break:
     def change(here: Deployment) -> None:
-        asked = here.stacks[stack]["template"]["Resources"][function]["Properties"]
-        asked["Environment"] = {"Variables": {"ADMINVIEW_MODEL": "older"}}
-        here.functions["api"]["Environment"] = asked["Environment"]
+        requested = here.stacks[stack]["template"]["Resources"][function]["Properties"]
+        requested["Environment"] = {"Variables": {"ADMINVIEW_MODEL": "older"}}
+        here.functions["api"]["Environment"] = requested["Environment"]
 
     return change
 
@@ -125,19 +125,19 @@ def record(run: str, *, done: bool, deadline: float = 0.0) -> Break:
 
 def unseen(seconds: float, **changes: Any) -> Break:
     """Let an alarm have had no data for so long, since it was made."""
-    told = {
+    reported = {
         "StateValue": "INSUFFICIENT_DATA",
         "TreatMissingData": "missing",
         "Period": DAY,
         "EvaluationPeriods": 2,
         "AlarmConfigurationUpdatedTimestamp": datetime.fromtimestamp(NOW - seconds, UTC),
     }
-    return lambda here: here.alarms["age"].update(told | changes)
+    return lambda here: here.alarms["age"].update(reported | changes)
 
 
 def unconfirmed(count: str) -> Break:
-    told = {"SubscriptionsConfirmed": "0", "SubscriptionsPending": count}
-    return lambda here: here.topics[TOPIC].update(told)
+    reported = {"SubscriptionsConfirmed": "0", "SubscriptionsPending": count}
+    return lambda here: here.topics[TOPIC].update(reported)
 
 
 DAY = 24 * 60 * 60

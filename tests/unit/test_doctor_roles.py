@@ -121,9 +121,9 @@ def test_a_role_that_is_gone_is_a_problem(here: Deployment) -> None:
 def test_a_policy_beside_the_role_and_an_attached_one_are_part_of_it(here: Deployment) -> None:
     managed = "arn:aws:iam::aws:policy/ReadOnlyAccess"
     statement = {"Effect": "Allow", "Action": "sqs:DeleteMessage", "Resource": QUEUE}
-    asked = {"PolicyDocument": {"Statement": statement}, "Roles": [{"Ref": "Role01234567"}]}
+    requested = {"PolicyDocument": {"Statement": statement}, "Roles": [{"Ref": "Role01234567"}]}
     stack = here.stacks[SYNC]
-    stack["template"]["Resources"]["Beside"] = {"Type": "AWS::IAM::Policy", "Properties": asked}
+    stack["template"]["Resources"]["Beside"] = {"Type": "AWS::IAM::Policy", "Properties": requested}
     stack["template"]["Resources"]["Role01234567"]["Properties"]["ManagedPolicyArns"] = [managed]
     stack["resources"].append({"LogicalResourceId": "Beside", "ResourceType": "AWS::IAM::Policy"})
     here.refused["simulate_principal_policy"] = DENIED

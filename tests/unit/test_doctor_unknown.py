@@ -141,9 +141,11 @@ def test_the_advice_about_another_stream_of_our_table_warns_if_a_deployment_dele
 
 
 def test_models_that_differ_while_a_plan_is_carried_out_are_a_warning(here: Deployment) -> None:
-    asked = here.stacks["AdminView-dev-Api"]["template"]["Resources"]["ApiFunction"]["Properties"]
-    asked["Environment"] = {"Variables": {"ADMINVIEW_MODEL": "newer"}}
-    here.functions["api"]["Environment"] = asked["Environment"]
+    requested = here.stacks["AdminView-dev-Api"]["template"]["Resources"]["ApiFunction"][
+        "Properties"
+    ]
+    requested["Environment"] = {"Variables": {"ADMINVIEW_MODEL": "newer"}}
+    here.functions["api"]["Environment"] = requested["Environment"]
     here.output("AdminView-dev-Api", "AccessPatterns", json.dumps({"pending": {"new": None}}))
     found = here.examine()
     assert found["model"].state is State.WARNING

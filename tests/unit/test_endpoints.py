@@ -100,9 +100,9 @@ def test_a_closed_port_is_reported_within_three_seconds(
     begun = perf_counter()
     assert run(monkeypatch, *words) == TROUBLE.get(words[0], 1)
     assert perf_counter() - begun < 3
-    told = capsys.readouterr().err
-    assert f"no connection to {closed}, which AWS_ENDPOINT_URL names" in told
-    assert "Traceback" not in told
+    messages = capsys.readouterr().err
+    assert f"no connection to {closed}, which AWS_ENDPOINT_URL names" in messages
+    assert "Traceback" not in messages
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[:2]))
@@ -133,10 +133,10 @@ def test_an_endpoint_that_is_no_url_is_a_usage_error(
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", url)
     assert run(monkeypatch, *words) == 2
-    told = capsys.readouterr().err
-    assert f"Invalid value for AWS_ENDPOINT_URL: '{url}' is not a URL" in told
-    assert "such as http://127.0.0.1:8000" in told
-    assert "Traceback" not in told
+    messages = capsys.readouterr().err
+    assert f"Invalid value for AWS_ENDPOINT_URL: '{url}' is not a URL" in messages
+    assert "such as http://127.0.0.1:8000" in messages
+    assert "Traceback" not in messages
 
 
 def test_a_url_is_repeated_without_its_password(

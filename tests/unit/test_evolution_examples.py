@@ -18,13 +18,13 @@ def test_the_examples_run_to_the_end() -> None:
     command = [sys.executable, "-m", "examples.evolution"]
     root = Path(examples.__file__).parents[1]
     wide = os.environ | {"COLUMNS": "200"}
-    told = subprocess.run(
+    reported = subprocess.run(
         command, capture_output=True, text=True, check=True, cwd=root, env=wide
     ).stdout
-    assert all(f"{name} on moto" in told for name in STORIES)
-    assert "eggs of order 2121195: marked" in told
-    assert "customers-active-between, alone" in told
-    assert told.count("CUSTOMER#grace") == 4
+    assert all(f"{name} on moto" in reported for name in STORIES)
+    assert "eggs of order 2121195: marked" in reported
+    assert "customers-active-between, alone" in reported
+    assert reported.count("CUSTOMER#grace") == 4
 
 
 def test_an_unknown_story_is_answered_with_those_there_are() -> None:

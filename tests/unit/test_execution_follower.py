@@ -75,12 +75,12 @@ def follower(world: World, states: States, **changes: Any) -> ExecutionFollower:
 
 
 def test_an_execution_is_started_with_the_given_options_and_nothing_else(world: World) -> None:
-    states, said = States(), list[str]()
-    assert follower(world, states, notify=said.append).start() == EXECUTION
+    states, printed = States(), list[str]()
+    assert follower(world, states, notify=printed.append).start() == EXECUTION
     (started,) = states.started
     assert started["stateMachineArn"] == MACHINE
     assert json.loads(started["input"]) == {"task": "backfill", "segments": 2}
-    assert said == [f"started {EXECUTION}"]
+    assert printed == [f"started {EXECUTION}"]
 
 
 def test_progress_is_what_the_progress_table_says_and_the_end_what_the_marks_say(
@@ -110,10 +110,10 @@ def test_progress_is_what_the_progress_table_says_and_the_end_what_the_marks_say
 
 
 def test_the_same_command_follows_the_execution_that_is_running(world: World) -> None:
-    states, said = States(running={EXECUTION: ORDER.input}), list[str]()
-    assert follower(world, states, notify=said.append).start() == EXECUTION
+    states, printed = States(running={EXECUTION: ORDER.input}), list[str]()
+    assert follower(world, states, notify=printed.append).start() == EXECUTION
     assert states.started == []
-    assert said == [f"already running: {EXECUTION}"]
+    assert printed == [f"already running: {EXECUTION}"]
     states.turns = [{"status": "SUCCEEDED"}]
     _, notes = follower(world, states).follow(EXECUTION, lambda _: None)
     assert notes == SegmentOutcome(RUNS[1], Counter(items=1, rows=1)), "it may have ended before"

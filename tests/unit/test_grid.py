@@ -182,9 +182,9 @@ def test_columns_that_do_not_fit_are_named(capsys: pytest.CaptureFixture[str]) -
     lines = shown(Grid.of([wide]), 80)
     assert lines[0].split() == ["PK", "SK", "attribute0", "attribute1"]
     assert all(len(line) <= 80 for line in lines)
-    told = capsys.readouterr().err
-    assert "no room for attribute2, attribute3, attribute4, attribute5" in told
-    assert "widen the terminal" in told
+    reported = capsys.readouterr().err
+    assert "no room for attribute2, attribute3, attribute4, attribute5" in reported
+    assert "widen the terminal" in reported
 
 
 def test_a_note_names_only_the_first_of_many_columns(capsys: pytest.CaptureFixture[str]) -> None:

@@ -136,10 +136,10 @@ def test_any_number_parameter_gives_rows_or_a_400(value: str) -> None:
 
 def answer(query: Any, path: str = "/patterns") -> dict[str, Any]:
     """Call the function itself, with any query string; ... stands for an event without one."""
-    asked = event("GET", path, {}) | {"rawQueryString": query}
+    requested = event("GET", path, {}) | {"rawQueryString": query}
     if query is ...:
-        del asked["rawQueryString"]
-    return CLIENT.gateway.api(asked, None)
+        del requested["rawQueryString"]
+    return CLIENT.gateway.api(requested, None)
 
 
 @pytest.mark.parametrize("query", ["colour=\ud800", "\udfff=red", "colour=red&limit=\ud800"])

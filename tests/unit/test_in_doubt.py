@@ -105,14 +105,14 @@ def test_a_call_is_in_doubt_if_it_may_have_been_sent_and_dynamodb_did_not_answer
 
 
 def test_one_dead_letter_per_call_names_its_owners_and_waits_until_the_call_cannot_arrive() -> None:
-    dynamodb, queue, heard = FakeDynamoDB([TIMEOUT]), FakeQueue(), RecordingObserver()
-    runtime = make_runtime(registry(), dynamodb, queue, heard)
+    dynamodb, queue, received = FakeDynamoDB([TIMEOUT]), FakeQueue(), RecordingObserver()
+    runtime = make_runtime(registry(), dynamodb, queue, received)
     assert sync({"Records": inserts(3)}, Context(), runtime) == DONE
     assert len(dynamodb.rows) == 3, "the call was repeated"
     assert in_doubt(queue) == [["Users/u0", "Users/u1", "Users/u2"]]
     assert queue.delays == [IN_DOUBT_SECONDS]
     assert IN_DOUBT_SECONDS >= 6 * 60
-    (tally,) = heard.batches
+    (tally,) = received.batches
     assert (tally.written, tally.dead_lettered, tally.in_doubt) == (3, 0, 1)
     (letter,) = (json.loads(body) for body in queue.bodies)
     assert [item["key"] for item in letter["items"]] == [
@@ -162,7 +162,7 @@ def test_a_dead_letter_that_the_queue_refuses_keeps_the_batch_and_is_sent_later(
 
 def test_a_kept_dead_letter_is_sent_before_the_next_invocation_writes() -> None:
     """An invocation that is killed while it writes can then lose no doubt but its own."""
-    queue, heard = FakeQueue([refusal("AccessDenied", "SendMessageBatch")]), RecordingObserver()
+    queue, received = FakeQueue([refusal("AccessDenied", "SendMessageBatch")]), RecordingObserver()
     sent_before_writing: list[int] = []
 
     class Watched(FakeDynamoDB):
@@ -170,12 +170,12 @@ def test_a_kept_dead_letter_is_sent_before_the_next_invocation_writes() -> None:
             sent_before_writing.append(len(queue.bodies))
             return super()._fail(requests)
 
-    runtime = make_runtime(registry(), Watched([TIMEOUT]), queue, heard)
+    runtime = make_runtime(registry(), Watched([TIMEOUT]), queue, received)
     sync({"Records": inserts(2)}, Context(), runtime)
     assert queue.bodies == []
     assert sync({"Records": inserts(2)}, Context(), runtime) == DONE
     assert sent_before_writing == [0, 0, 1]
-    assert heard.batches[-1].letters == 1, "it is counted, and logged, by whoever sent it"
+    assert received.batches[-1].letters == 1, "it is counted, and logged, by whoever sent it"
 
 
 def test_an_unsent_in_doubt_dead_letter_moves_no_checkpoint_past_an_unwritten_record() -> None:

@@ -137,12 +137,12 @@ def test_what_was_written_of_a_batch_stays_written_when_the_rest_comes_again(
     (first, second, *_) = planned_parts(a_model(), records, 5_000)
     faults: list[Any] = [lambda _: [] for _ in range(-(-len(first) * 10 // 25))]
     dynamodb = FakeDynamoDB([*faults, refusal("AccessDeniedException")])
-    heard = RecordingObserver()
-    response = run(a_model(), records, dynamodb=dynamodb, observer=heard)
+    received = RecordingObserver()
+    response = run(a_model(), records, dynamodb=dynamodb, observer=received)
     (failure,) = response["batchItemFailures"]
     assert int(failure["itemIdentifier"]) == second[0] + 1, "not from the beginning"
     assert {pk for pk, _ in dynamodb.rows} >= {f"BASKET#i{n}" for n in first}
-    (tally,) = heard.batches
+    (tally,) = received.batches
     assert (tally.records, tally.written, tally.redelivered) == (12, len(first), 12 - len(first))
 
 
@@ -177,14 +177,14 @@ class Swallowing(FakeDynamoDB):
 def test_memory_is_bounded_by_a_part_and_not_by_the_rows_of_the_batch() -> None:
     """Each of 60 items makes rows of 3 MB from 4 KB: 180 MB of JSON in all."""
     records = [put(f"i{n}", 900, n + 1, note="x" * 3500) for n in range(60)]
-    model, dynamodb, heard = a_model(), Swallowing(), RecordingObserver()
+    model, dynamodb, received = a_model(), Swallowing(), RecordingObserver()
     tracemalloc.start()
     try:
-        assert run(model, records, dynamodb=dynamodb, observer=heard) == DONE
+        assert run(model, records, dynamodb=dynamodb, observer=received) == DONE
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    (tally,) = heard.batches
+    (tally,) = received.batches
     assert (tally.written, tally.rows_put) == (60, 54_000)
     assert peak < 80 * 2**20, f"{peak / 2**20:.0f} MB"
 

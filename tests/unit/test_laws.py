@@ -128,8 +128,8 @@ class Luck:
 
 def deliver(table: SourceTable, luck: Luck) -> tuple[FakeDynamoDB, FakeQueue, RecordingObserver]:
     """Deliver a whole stream as Lambda would, with bad luck for a while."""
-    dynamodb, queue, heard = FakeDynamoDB(), FakeQueue(), RecordingObserver()
-    runtime = make_runtime(REGISTRY, dynamodb, queue, heard)
+    dynamodb, queue, received = FakeDynamoDB(), FakeQueue(), RecordingObserver()
+    runtime = make_runtime(REGISTRY, dynamodb, queue, received)
     position, trials = 0, 0
     while position < len(table.stream):
         trials += 1
@@ -146,7 +146,7 @@ def deliver(table: SourceTable, luck: Luck) -> tuple[FakeDynamoDB, FakeQueue, Re
             position += len(batch)
         if not lucky:
             position = luck.again_from(position)
-    return dynamodb, queue, heard
+    return dynamodb, queue, received
 
 
 def make_table(steps: list[Step]) -> SourceTable:
@@ -198,8 +198,8 @@ def test_rows_that_poison_leaves_wrong_are_exactly_those_that_dead_letters_name(
 
 @given(poisoned, st.data())
 def test_counts_add_up_and_no_data_is_logged(steps: list[Step], data: st.DataObject) -> None:
-    _, queue, heard = deliver(make_table(steps), Luck(data))
-    for tally in heard.batches:
+    _, queue, received = deliver(make_table(steps), Luck(data))
+    for tally in received.batches:
         outcomes = (
             tally.written,
             tally.unchanged,
@@ -208,8 +208,8 @@ def test_counts_add_up_and_no_data_is_logged(steps: list[Step], data: st.DataObj
             tally.redelivered,
         )
         assert tally.records == sum(outcomes)
-    told = "".join(queue.bodies) + "".join(letter.reason for letter in heard.letters)
-    assert "secret" not in told
+    reported = "".join(queue.bodies) + "".join(letter.reason for letter in received.letters)
+    assert "secret" not in reported
 
 
 @given(poisoned, st.data())

@@ -90,8 +90,12 @@ def observe(records: list[dict[str, Any]], capsys: Any, **with_: Any) -> tuple[l
     metrics = Metrics(namespace=NAMESPACE, service=SERVICE)
     made = make_runtime(registry(), observer=Observability(logger, metrics), **with_)
     sync({"Records": records}, Context(), made)
-    told = capsys.readouterr().out
-    return [json.loads(line) for line in log.getvalue().splitlines()], json.loads(told), told
+    reported = capsys.readouterr().out
+    return (
+        [json.loads(line) for line in log.getvalue().splitlines()],
+        json.loads(reported),
+        reported,
+    )
 
 
 users = registry().source("Users")
@@ -136,11 +140,11 @@ def test_metrics_of_two_batches_do_not_mix(capsys: Any) -> None:
 
 def test_neither_images_nor_keys_reach_a_log_line_or_a_metric(capsys: Any) -> None:
     broken = USER | {"addresses": [{"city": "Hanoi"}]}
-    lines, _, told = observe([record(users, None, broken)], capsys)
+    lines, _, reported = observe([record(users, None, broken)], capsys)
     assert lines[0]["message"] == "dead letter sent"
     assert lines[0]["error"] == "MissingAttributeError"
     assert "view 'profile' at tests.support.views.users:" in lines[0]["reason"]
-    everything = json.dumps(lines) + told
+    everything = json.dumps(lines) + reported
     for secret in ("user-123", "Ada", "ada@shop.example", "Hanoi"):
         assert secret not in everything
 

@@ -214,9 +214,9 @@ def test_an_argument_is_repeated_without_control_characters(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "500")
     assert run(monkeypatch, *words) in {1, 2}
-    told = capsys.readouterr().err
-    assert all(one.isprintable() or one == "\n" for one in told), told
-    assert "owned" in told
+    reported = capsys.readouterr().err
+    assert all(one.isprintable() or one == "\n" for one in reported), reported
+    assert "owned" in reported
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:

@@ -27,8 +27,8 @@ def sales(**changes: Any) -> Any:
 
 def counting(code: str, total: Any, *more: Any) -> Description:
     """Describe a model that counts orders by day; its code names the total."""
-    asked = (question("daily-sales", total), *more) if total else more
-    return model({"Orders": code}, (), (*asked, question("one")), (total,) if total else ())
+    requested = (question("daily-sales", total), *more) if total else more
+    return model({"Orders": code}, (), (*requested, question("one")), (total,) if total else ())
 
 
 FIRST = counting("a", sales())

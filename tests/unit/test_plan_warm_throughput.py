@@ -131,7 +131,7 @@ def described(*units: int) -> dict[str, Any]:
 
 def test_the_step_is_one_call_and_waits_until_dynamodb_has_done_it() -> None:
     client = boto3.client("dynamodb", region_name="eu-west-1")
-    asked = {"WarmThroughput": {"WriteUnitsPerSecond": 20_000}}
+    requested = {"WarmThroughput": {"WriteUnitsPerSecond": 20_000}}
     slept: list[float] = []
     with Stubber(client) as stub:
         stub.add_response(
@@ -139,8 +139,8 @@ def test_the_step_is_one_call_and_waits_until_dynamodb_has_done_it() -> None:
             {},
             {
                 "TableName": "AdminViewTable",
-                **asked,
-                "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "GSI1", **asked}}],
+                **requested,
+                "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "GSI1", **requested}}],
             },
         )
         for units in ((4_000, 4_000), (20_000, 8_000), (20_000, 20_000)):

@@ -53,9 +53,11 @@ def test_a_recreated_record_is_safe_from_the_holder_of_the_previous_one(world: W
         world.fibers.now += LEASE_SECONDS + 1
         found = one.records(SEGMENT.run, deadline=deadline)[0]
         other.forget(other.take_over(found, deadline=deadline), deadline=deadline)
-        anew = other.take(SEGMENT, "model", deadline=deadline)
-        assert anew.version == before.version
-        intent = other.save(replace(anew, intent=["mine"], version=anew.version), deadline=deadline)
+        again = other.take(SEGMENT, "model", deadline=deadline)
+        assert again.version == before.version
+        intent = other.save(
+            replace(again, intent=["mine"], version=again.version), deadline=deadline
+        )
         late = replace(before, version=intent.version)  # it has counted as far, before it hung
         with pytest.raises(SegmentTakenError):
             one.save(late, deadline=deadline)

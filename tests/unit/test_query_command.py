@@ -48,15 +48,15 @@ def asked(monkeypatch: pytest.MonkeyPatch, *patterns: AccessPattern) -> list[dic
 
 
 def test_help_lists_every_pattern_with_its_description() -> None:
-    told = run("--help").stdout
+    reported = run("--help").stdout
     for pattern in registry().patterns:
-        assert pattern.name in told
-        assert pattern.about in told
+        assert pattern.name in reported
+        assert pattern.about in reported
 
 
 def test_help_of_a_pattern_shows_its_parameters_with_their_types_and_keys() -> None:
-    told = run("orders-of-customer-between", "--help").stdout
-    assert "Orders of one status between two dates" in told
+    reported = run("orders-of-customer-between", "--help").stdout
+    assert "Orders of one status between two dates" in reported
     for part in (
         "--customer-id",
         "customerId = {customer_id}",
@@ -66,7 +66,7 @@ def test_help_of_a_pattern_shows_its_parameters_with_their_types_and_keys() -> N
         "--explain",
         "[required]",
     ):
-        assert part in told
+        assert part in reported
 
 
 def test_an_unknown_pattern_is_refused_with_similar_names() -> None:
@@ -154,9 +154,9 @@ def test_a_parameter_named_as_an_option_or_a_word_of_python_can_be_given(
 
 
 def test_the_names_of_shared_options_are_not_taken_by_parameters() -> None:
-    told = run("orders-by-status", "--help").stdout
+    reported = run("orders-by-status", "--help").stdout
     for taken in ("all", "count", "csv", "explain", "json", "limit", "prefix", "stage"):
-        assert f"--{taken}" in told
+        assert f"--{taken}" in reported
         assert query.option_of(taken) == f"--parameter-{taken}"
 
 
@@ -189,24 +189,24 @@ def test_an_explanation_has_names_and_values_filled_in() -> None:
         descending=True,
     )
     given = {"kind": ":v0a", "level": Decimal("1.50"), "start": "a", "end": "it's"}
-    told = explanation(Query.of(pattern, given), "Table")
-    assert told["queries"] == "index 'Spread' of Table"
-    assert told["key condition"] == (
+    reported = explanation(Query.of(pattern, given), "Table")
+    assert reported["queries"] == "index 'Spread' of Table"
+    assert reported["key condition"] == (
         "kind = ':v0a' AND level = 1.5 AND at BETWEEN 'a' AND \"it's\""
     )
-    assert told["shards"] == "4, queried concurrently and merged"
-    assert told["order"] == "descending"
+    assert reported["shards"] == "4, queried concurrently and merged"
+    assert reported["order"] == "descending"
 
 
 def test_the_help_says_why_a_parameter_has_a_longer_option(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked(monkeypatch, AccessPattern("some", partition="{prefix}#{csv_raw}", sort="{follow}"))
-    told = " ".join(run("some", "--help").stdout.replace("│", " ").split())
-    assert "--parameter-prefix" in told
-    assert "Not --prefix, which every query has" in told
-    assert "--parameter-csv-raw" in told
-    assert " --follow TEXT" in told, "no query has this option"
+    reported = " ".join(run("some", "--help").stdout.replace("│", " ").split())
+    assert "--parameter-prefix" in reported
+    assert "Not --prefix, which every query has" in reported
+    assert "--parameter-csv-raw" in reported
+    assert " --follow TEXT" in reported, "no query has this option"
 
 
 def test_a_missing_parameter_with_a_longer_option_is_named(

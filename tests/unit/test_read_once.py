@@ -74,8 +74,8 @@ class RecordingClient(Client):
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     """Deploy the shop with older code of its orders, and let commands find it."""
-    told = sound()
-    recorder = Recorder(**{name: getattr(told, name) for name in told.__dataclass_fields__})
+    reported = sound()
+    recorder = Recorder(**{name: getattr(reported, name) for name in reported.__dataclass_fields__})
     older = registry().description()
     older["code"]["Orders"], older["fingerprint"] = "older", "older"
     for name in (SYNC, API):

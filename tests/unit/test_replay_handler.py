@@ -88,8 +88,8 @@ def test_a_run_is_one_log_line_and_a_metric_for_each_fate(lab: Lab, capsys: Any)
     lab.fail("secret-a", ViewError(LookupError("secret")))
     ears = Ears()
     replay({}, Context(), lab.replayer, ears.observer)
-    told = capsys.readouterr().out
-    metrics = json.loads(told)
+    reported = capsys.readouterr().out
+    metrics = json.loads(reported)
     assert {name: count for name, count in metrics.items() if name.startswith("Letters")} == {
         "LettersReconciled": [1],
         "LettersUnchanged": [0],
@@ -102,7 +102,7 @@ def test_a_run_is_one_log_line_and_a_metric_for_each_fate(lab: Lab, capsys: Any)
     (line,) = ears.lines()
     assert (line["message"], line["items"]) == ("dead letters replayed", 1)
     assert line["function_request_id"] == "request-1"
-    assert "secret" not in told + ears.log.getvalue()
+    assert "secret" not in reported + ears.log.getvalue()
 
 
 def test_metrics_of_two_runs_do_not_mix(lab: Lab, capsys: Any) -> None:

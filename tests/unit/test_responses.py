@@ -78,11 +78,11 @@ def test_a_page_is_not_a_response(connect: Callable[[str], Any], name: str, page
 @pytest.mark.parametrize("connect", [checked, direct])
 def test_a_response_of_dynamodb_passes(connect: Callable[[str], Any]) -> None:
     assert {DIRECT_CALLS[name] for name in CALLS} <= REQUIRED.keys()
-    for name, asked in CALLS.items():
+    for name, requested in CALLS.items():
         kinds = REQUIRED[DIRECT_CALLS[name]]
         sound = json.dumps({member: kind() for member, kind in kinds.items()})
         with Faulty([answer(200, sound)]) as server:
-            getattr(connect(server.url), name)(**asked)
+            getattr(connect(server.url), name)(**requested)
 
 
 @pytest.mark.parametrize("member", [None, [], "text", 3])

@@ -43,8 +43,8 @@ def test_a_description_is_no_markup() -> None:
 
 @pytest.mark.shop
 def test_the_access_patterns_are_printed_as_json_too() -> None:
-    told = CliRunner().invoke(app, ["patterns", "--json"])
-    listed = json.loads(told.stdout)
+    reported = CliRunner().invoke(app, ["patterns", "--json"])
+    listed = json.loads(reported.stdout)
     assert listed["model"] == registry().fingerprint
     found = {pattern["name"]: pattern for pattern in listed["patterns"]}
     assert [*found] == sorted(pattern.name for pattern in registry().patterns)

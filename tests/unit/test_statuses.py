@@ -45,22 +45,22 @@ def run(*asked: str) -> Any:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_where_nobody_answers_nothing_was_done(command: list[str]) -> None:
-    told = run(*command)
-    assert (told.exit_code, told.stdout) == (2, "")
-    assert "adminview: no connection to http://127.0.0.1:9" in told.stderr
+    reported = run(*command)
+    assert (reported.exit_code, reported.stdout) == (2, "")
+    assert "adminview: no connection to http://127.0.0.1:9" in reported.stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_where_there_is_no_such_stack_nothing_was_done(command: list[str]) -> None:
-    told = run(*command, "--stage", "nope")
-    assert told.exit_code == 2
-    assert told.stderr.startswith("adminview: ")
+    reported = run(*command, "--stage", "nope")
+    assert reported.exit_code == 2
+    assert reported.stderr.startswith("adminview: ")
 
 
 def test_where_there_is_no_such_migration_nothing_was_done() -> None:
-    told = run("migrate", "nope")
-    assert told.exit_code == 2
-    assert "no migration is named 'nope'" in told.stderr
+    reported = run("migrate", "nope")
+    assert reported.exit_code == 2
+    assert "no migration is named 'nope'" in reported.stderr
 
 
 def test_a_surprise_is_traced_and_is_no_success_either(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,9 +68,9 @@ def test_a_surprise_is_traced_and_is_no_success_either(monkeypatch: pytest.Monke
         raise ZeroDivisionError
 
     monkeypatch.setattr("adminview.cli.commands.backfill.find_settings", surprise)
-    told = run("backfill")
-    assert told.exit_code == 2
-    assert "ZeroDivisionError" in told.stderr
+    reported = run("backfill")
+    assert reported.exit_code == 2
+    assert "ZeroDivisionError" in reported.stderr
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,9 @@ def test_failed_items_of_a_run_on_aws_are_reported_with_the_command_that_lists_t
     console = Console(file=StringIO(), width=60)
     outcome = SegmentOutcome("migrate/add-dates", Counter(failed=2))
     show_outcome(outcome, failing, console, as_json=False)
-    told = console.file.getvalue()  # type: ignore[attr-defined]  # a StringIO
-    assert "done, except for 2 items" in told
-    assert ("; `adminview migrate add-dates --dry-run --all` shows which" in told) is named
+    reported = console.file.getvalue()  # type: ignore[attr-defined]  # a StringIO
+    assert "done, except for 2 items" in reported
+    assert ("; `adminview migrate add-dates --dry-run --all` shows which" in reported) is named
 
 
 @pytest.mark.parametrize(

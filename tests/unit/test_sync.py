@@ -54,10 +54,10 @@ def unprocessed(*names: str) -> Any:
 
 
 def test_a_batch_that_is_wholly_written_reports_nothing() -> None:
-    dynamodb, heard = FakeDynamoDB(), RecordingObserver()
-    assert run(inserts(60), dynamodb=dynamodb, observer=heard) == DONE
+    dynamodb, received = FakeDynamoDB(), RecordingObserver()
+    assert run(inserts(60), dynamodb=dynamodb, observer=received) == DONE
     assert len(dynamodb.rows) == 60
-    (tally,) = heard.batches
+    (tally,) = received.batches
     assert (tally.records, tally.written, tally.rows_put, tally.lag_seconds) == (60, 60, 60, 10.0)
 
 
@@ -68,10 +68,10 @@ def test_an_empty_batch_is_done() -> None:
 def test_what_stays_unprocessed_is_reported_at_the_earliest_record() -> None:
     forever = [unprocessed("u2", "u5")] * 100_000
     brief = Context(int(WRITES_RESERVE * 1000) + 100)
-    dynamodb, heard = FakeDynamoDB(forever), RecordingObserver()
-    assert run(inserts(8), dynamodb=dynamodb, context=brief, observer=heard) == at(2)
+    dynamodb, received = FakeDynamoDB(forever), RecordingObserver()
+    assert run(inserts(8), dynamodb=dynamodb, context=brief, observer=received) == at(2)
     assert sorted(pk for pk, _ in dynamodb.rows) == [f"USER#u{n}" for n in (0, 1, 3, 4, 6, 7)]
-    (tally,) = heard.batches
+    (tally,) = received.batches
     assert (tally.written, tally.redelivered) == (2, 6)
 
 
@@ -92,10 +92,10 @@ def test_throttling_that_passes_is_waited_out() -> None:
 
 
 def test_a_table_that_cannot_be_written_to_keeps_the_whole_batch_in_the_stream() -> None:
-    heard = RecordingObserver()
+    received = RecordingObserver()
     dynamodb = FakeDynamoDB([refusal("AccessDeniedException")])
-    assert run(inserts(3), dynamodb=dynamodb, observer=heard) == at(0)
-    assert heard.errors == {"AccessDeniedException"}
+    assert run(inserts(3), dynamodb=dynamodb, observer=received) == at(0)
+    assert received.errors == {"AccessDeniedException"}
 
 
 def test_a_handler_out_of_time_writes_nothing_and_reports_the_first_record() -> None:
@@ -106,15 +106,15 @@ def test_a_handler_out_of_time_writes_nothing_and_reports_the_first_record() -> 
 
 def test_a_refused_row_sets_its_record_aside_and_the_others_are_written() -> None:
     records = [*inserts(3), record(users, None, USER, 4)]
-    dynamodb, queue, heard = FakeDynamoDB(bad={"ADDRESS#work"}), FakeQueue(), RecordingObserver()
-    assert run(records, dynamodb=dynamodb, queue=queue, observer=heard) == DONE
+    dynamodb, queue, received = FakeDynamoDB(bad={"ADDRESS#work"}), FakeQueue(), RecordingObserver()
+    assert run(records, dynamodb=dynamodb, queue=queue, observer=received) == DONE
     (letter,) = map(json.loads, queue.bodies)
     assert letter["error"]["kind"] == "RefusedRowError"
     assert letter["owner"] == "Users/user-123"
     assert ["USER#user-123", "ADDRESS#work"] in letter["rows"]
     assert len(letter["rows"]) == 3
     assert len(dynamodb.rows) == 5
-    (tally,) = heard.batches
+    (tally,) = received.batches
     assert (tally.written, tally.dead_lettered) == (3, 1)
 
 
@@ -140,10 +140,10 @@ def test_dead_letters_behind_the_checkpoint_wait_for_their_record_to_be_redelive
 
 
 def test_a_record_whose_dead_letter_the_queue_refuses_is_reported() -> None:
-    queue, heard = FakeQueue([refusal("AccessDenied")]), RecordingObserver()
-    assert run(inserts(5, poison=(2, 4)), queue=queue, observer=heard) == at(2)
-    assert heard.errors == {"dead-letter queue: AccessDenied"}
-    (tally,) = heard.batches
+    queue, received = FakeQueue([refusal("AccessDenied")]), RecordingObserver()
+    assert run(inserts(5, poison=(2, 4)), queue=queue, observer=received) == at(2)
+    assert received.errors == {"dead-letter queue: AccessDenied"}
+    (tally,) = received.batches
     assert (tally.dead_lettered, tally.redelivered, tally.letters) == (0, 3, 0)
 
 
@@ -175,9 +175,9 @@ def test_many_refused_rows_of_one_record_make_one_dead_letter() -> None:
 
 def test_a_record_whose_row_a_refused_one_replaced_is_not_counted_as_written() -> None:
     records = [record(users, None, USER, 1), record(users, USER, USER | {"name": "x"}, 2)]
-    heard = RecordingObserver()
-    run(records, dynamodb=FakeDynamoDB(bad={"PROFILE"}), observer=heard)
-    assert (heard.batches[0].written, heard.batches[0].dead_lettered) == (0, 2)
+    received = RecordingObserver()
+    run(records, dynamodb=FakeDynamoDB(bad={"PROFILE"}), observer=received)
+    assert (received.batches[0].written, received.batches[0].dead_lettered) == (0, 2)
 
 
 def test_a_batch_too_large_for_one_call_is_halved() -> None:

@@ -21,26 +21,26 @@ def lab() -> Lab:
 
 
 def test_the_exit_status_says_equal_different_or_unfinished(lab: Lab) -> None:
-    status, said = lab.command()
+    status, printed = lab.command()
     assert status == 1
-    assert said.endswith(
+    assert printed.endswith(
         "the view is not equal to the sources: 10 differences left; --repair repairs them\n"
     )
-    status, said = lab.command(repair=True)
+    status, printed = lab.command(repair=True)
     assert status == 0
-    assert said.endswith("the view is equal to the sources, after 10 repairs\n")
-    status, said = lab.command()
+    assert printed.endswith("the view is equal to the sources, after 10 repairs\n")
+    status, printed = lab.command()
     assert status == 0
-    assert said.endswith("the view is equal to the sources\n")
+    assert printed.endswith("the view is equal to the sources\n")
     lab.stop.event.set()
-    status, said = lab.command()
+    status, printed = lab.command()
     assert status == 2
-    assert said.endswith("stopped; the same command (without --restart) resumes it\n")
+    assert printed.endswith("stopped; the same command (without --restart) resumes it\n")
 
 
 def test_what_differs_is_listed_with_counts_that_add_up(lab: Lab) -> None:
-    _, said = lab.command()
-    lines = [" ".join(line.split()) for line in said.splitlines()]
+    _, printed = lab.command()
+    lines = [" ".join(line.split()) for line in printed.splitlines()]
     assert "missing Things/t0 THING#t0 | x it is not in the view" in lines
     assert "orphaned Things/z Z | 1 its item does not exist" in lines
     assert "orphaned none Z | 2 it has no owner" in lines
@@ -53,42 +53,45 @@ def test_what_differs_is_listed_with_counts_that_add_up(lab: Lab) -> None:
 def test_a_long_list_is_cut(lab: Lab) -> None:
     for number in range(60):
         lab.put(f"n{number}", x="1", synced=False)
-    _, said = lab.command()
-    assert "and 20 more (--json lists 70)" in said
+    _, printed = lab.command()
+    assert "and 20 more (--json lists 70)" in printed
 
 
 def test_json_holds_the_same_for_machines(lab: Lab) -> None:
-    status, said = lab.command(as_json=True)
-    told = json.loads(said)
-    assert told["status"] == status == 1
-    assert told["finished"] is True
-    assert told["differences"] == {
+    status, printed = lab.command(as_json=True)
+    reported = json.loads(printed)
+    assert reported["status"] == status == 1
+    assert reported["finished"] is True
+    assert reported["differences"] == {
         "missing": 8,
         "stale": 0,
         "orphaned": 2,
         "two-owners": 0,
         "failing": 0,
     }
-    assert len(told["listed"]) == 10
-    assert told["items"] + told["rows"] == told["equal"] + told["in_flight"] + told["differing"]
-    assert told["listed"][0].keys() >= {"kind", "owner", "row", "what", "fate"}
+    assert len(reported["listed"]) == 10
+    assert (
+        reported["items"] + reported["rows"]
+        == reported["equal"] + reported["in_flight"] + reported["differing"]
+    )
+    assert reported["listed"][0].keys() >= {"kind", "owner", "row", "what", "fate"}
 
 
 def test_on_a_terminal_a_bar_shows_how_far_it_is_beside_the_output(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     at_a_terminal(monkeypatch)
-    status, said = lab.command(as_json=True)
+    status, printed = lab.command(as_json=True)
     assert status == 1
-    assert json.loads(said)["finished"]
+    assert json.loads(printed)["finished"]
     bar = capsys.readouterr().err
     assert "verify/*" in bar
     assert "verify-rows/*" in bar
 
 
 def test_a_sample_speaks_only_of_what_it_looked_at(lab: Lab) -> None:
-    _, said = lab.command(sample=0.5)
-    assert "the compared part of the view is" in said.splitlines()[-1]
+    _, printed = lab.command(sample=0.5)
+    assert "the compared part of the view is" in printed.splitlines()[-1]
 
 
 def die() -> None:
@@ -142,19 +145,19 @@ def test_stopped_after_every_page_it_finds_the_same_as_in_one_go(lab: Lab, *, re
     status, runs = 2, 0
     lab.db.on(after=stop_after_a_page)
     while status == 2:
-        status, said = lab.command(**options)
+        status, printed = lab.command(**options)
         lab.stop.event.clear()
         runs += 1
-    told = json.loads(said)
+    reported = json.loads(printed)
     assert runs > 3
-    assert sum(told["differences"].values()) == 10
+    assert sum(reported["differences"].values()) == 10
     if repair:
-        assert (status, told["repaired"], told["left"]) == (0, 10, 0)
+        assert (status, reported["repaired"], reported["left"]) == (0, 10, 0)
         assert not found(lab.verify())
     else:
         by_row = {str(one["row"]): one for one in whole["listed"]}
-        assert {str(one["row"]): one for one in told["listed"]} == by_row
-        assert {**told, "listed": 0} == {**whole, "listed": 0}
+        assert {str(one["row"]): one for one in reported["listed"]} == by_row
+        assert {**reported, "listed": 0} == {**whole, "listed": 0}
 
 
 def test_a_repair_that_was_begun_is_completed_first_even_if_its_item_is_gone(lab: Lab) -> None:
@@ -235,10 +238,10 @@ def test_the_first_phase_is_not_repeated_if_only_the_second_is_left(lab: Lab) ->
     lab.stop.event.clear()
     lab.db.on()
     lab.db.calls.clear()
-    status, said = lab.command(as_json=True)
+    status, printed = lab.command(as_json=True)
     assert status == 1
     assert ("scan", "Things") not in lab.db.calls
-    assert sum(json.loads(said)["differences"].values()) == 10
+    assert sum(json.loads(printed)["differences"].values()) == 10
     lab.command()
     assert ("scan", "Things") in lab.db.calls, "a finished verification starts again"
 
@@ -249,20 +252,20 @@ def test_when_aws_keeps_refusing_the_reason_is_reported_and_it_can_be_resumed(la
             raise refusal("AccessDeniedException")
 
     lab.db.on(before=refuse)
-    status, said = lab.command()
+    status, printed = lab.command()
     assert status == 2
-    assert "find rows of AdminViewTable by their owner" in said
-    assert said.endswith("; the same command (without --restart) resumes it\n")
-    assert "+ to be compared again" in said
+    assert "find rows of AdminViewTable by their owner" in printed
+    assert printed.endswith("; the same command (without --restart) resumes it\n")
+    assert "+ to be compared again" in printed
     lab.db.on()
-    status, said = lab.command(as_json=True)
+    status, printed = lab.command(as_json=True)
     assert status == 1
-    assert sum(json.loads(said)["differences"].values()) == 10
+    assert sum(json.loads(printed)["differences"].values()) == 10
 
 
 def test_no_repair_is_advised_for_what_none_can_correct() -> None:
     lab = Lab()
     lab.write("Things", {"id": "poison"}, synced=False)
-    status, said = lab.command()
+    status, printed = lab.command()
     assert status == 1
-    assert said.endswith("is not equal to the sources: 1 difference left\n")
+    assert printed.endswith("is not equal to the sources: 1 difference left\n")

@@ -36,13 +36,13 @@ def verification(lab: Lab, observer: Any = None) -> VerifyDependencies:
 
 
 def test_it_counts_by_source_and_names_no_key(lab: Lab) -> None:
-    heard = HeardDrift()
-    summary = verify({**ALL, "max_rcu": 50}, Context(), verification(lab, heard))
+    received = HeardDrift()
+    summary = verify({**ALL, "max_rcu": 50}, Context(), verification(lab, received))
     assert summary["finished"] is True
     assert summary["sources"]["Things"]["missing"] == 1
-    assert heard.reported["Things"][1:] == (1, "")
-    assert heard.reported["Notes"][1:] == (0, "")
-    assert heard.reported.keys() == {"Things", "Notes", "unknown"}
+    assert received.reported["Things"][1:] == (1, "")
+    assert received.reported["Notes"][1:] == (0, "")
+    assert received.reported.keys() == {"Things", "Notes", "unknown"}
     assert "secret" not in json.dumps(summary)
 
 
@@ -110,11 +110,11 @@ def test_an_unfinished_run_of_other_options_is_started_over(lab: Lab) -> None:
 
 
 def test_out_of_time_it_says_so_and_not_that_all_is_well(lab: Lab) -> None:
-    heard = HeardDrift()
+    received = HeardDrift()
     context = Context(remaining_ms=PAGES_RESERVE * 1000)
-    summary = verify(ALL, context, verification(lab, heard))
+    summary = verify(ALL, context, verification(lab, received))
     assert (summary["finished"], summary["trouble"]) == (False, "out of time")
-    assert heard.reported["Things"][1:] == (0, "out of time")
+    assert received.reported["Things"][1:] == (0, "out of time")
 
 
 def test_when_aws_refuses_it_says_so(lab: Lab) -> None:
@@ -155,6 +155,6 @@ def test_an_unfinished_run_never_measures_a_drift_of_nothing(
     lab: Lab, capsys: pytest.CaptureFixture[str]
 ) -> None:
     verify(ALL, Context(remaining_ms=1000), verification(lab, DriftObserver()))
-    told = metrics(capsys.readouterr().out)
-    assert told
-    assert all("Drift" not in one and one["VerifyUnfinished"] == [1.0] for one in told)
+    messages = metrics(capsys.readouterr().out)
+    assert messages
+    assert all("Drift" not in one and one["VerifyUnfinished"] == [1.0] for one in messages)

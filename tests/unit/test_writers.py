@@ -294,13 +294,13 @@ def test_dynamodb_is_where_botocore_finds_it_in_every_region_of_every_partition(
 def test_functions_take_the_way_that_their_environment_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told = {
+    reported = {
         "ADMINVIEW_TABLE": TABLE,
         "ADMINVIEW_DEAD_LETTER_QUEUE_URL": "https://queue",
         "ADMINVIEW_SOURCES": "{}",
         "ADMINVIEW_MODEL": "abc",
     }
-    monkeypatch.setattr(os, "environ", {**LAMBDA, **told})  # and nothing of this machine's
+    monkeypatch.setattr(os, "environ", {**LAMBDA, **reported})  # and nothing of this machine's
     makers: list[Any] = []
     monkeypatch.setattr(
         "adminview.aws.boto3_clients.dynamodb_client", lambda: makers.append("boto3")
