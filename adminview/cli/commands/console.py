@@ -48,7 +48,9 @@ def console(
     api = make_console_api(target, sessions, make_repairs(target))
     gateway = ConsoleGateway(api, sessions, StaticFiles.load())
     server = gateway.listen(free_port(PORT) if port is None else port)
-    echo(f"console of {target.described['name']}, on loopback only; repairs go to {audit}")
+    echo(
+        f"console of {target.described['name']}, on loopback only; repairs are recorded in {audit}"
+    )
     echo(f"open {server.url}/?token={sessions.launch_token}")
     echo("view files are read once: restart this command after you change one; Ctrl-C to stop")
     stop = Event()

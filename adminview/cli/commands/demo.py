@@ -71,10 +71,10 @@ def _fail_and_replay(cloud: LocalCloud, console: Console) -> None:
     """Write an order that its view cannot read, fix it, and replay its dead letters."""
     apply(cloud, (sample_data.BROKEN,))
     for letter in cloud.peek_letters():
-        console.print(facts("A dead letter, without data: an order has no status", _letter(letter)))
+        console.print(facts("An order has no status. Its dead letter has no data", _letter(letter)))
     apply(cloud, (sample_data.FIXED,))
     replayed = cloud.replay().as_dict()
-    console.print(summary(replayed, "The order gets a status. The replay of its dead letters"))
+    console.print(summary(replayed, "The order gets a status. A replay clears its dead letters"))
 
 
 def _more(cloud: LocalCloud, console: Console, *, everything: bool) -> None:
@@ -120,7 +120,7 @@ def counts(total: BatchCounts) -> dict[str, Any]:
         "= written": total.written,
         "+ skipped": f"{skipped} ({total.unchanged} unchanged, {total.no_view} for no view)",
         "+ dead-lettered": total.dead_lettered,
-        "dead letters": f"{total.letters}: the fix of an unreadable item sends one, too",
+        "dead letters": f"{total.letters}: of the order without a status, and of its correction",
         "rows put, deleted": f"{total.rows_put}, {total.rows_deleted}",
     }
 
@@ -156,5 +156,5 @@ def _letter(letter: dict[str, Any]) -> dict[str, Any]:
     return {
         "item": letter["owner"],
         "error": f"{error['kind']}: {error['reason']}",
-        "rows it might have touched": letter["rows"] or "none",
+        "rows it may have touched": letter["rows"] or "none",
     }
