@@ -123,5 +123,12 @@ def test_rows_without_totals_print_no_line_about_totals() -> None:
     assert [line.partition(";")[0] for line in said] == ["totals: 2 rows changed"] * 4
 
 
+def test_the_sources_that_sent_records_are_known() -> None:
+    printer = BatchPrinter(list[str]().append)
+    for source in ("Users", "Orders", "Users"):
+        printer.synced(BatchCounts(source, records=1, written=1), [], CallErrors())
+    assert printer.sources == {"Users", "Orders"}
+
+
 def test_a_count_has_its_plural() -> None:
     assert [count(1, "row written"), count(2, "item")] == ["1 row written", "2 items"]

@@ -1,13 +1,20 @@
 """`adminview dev` prints what `adminview check` finds in the view files."""
 
 from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from adminview.cli.commands.dev import print_findings
+from adminview.checks.finding import ModelFinding
+from adminview.checks.sampled import CheckError, SampleItem
+from adminview.cli.commands.dev import check_rows, print_findings
+from adminview.local.dev.item_checks import ItemChecks
 from adminview.model import Registry
 from tests.support.view_files import load_view_file
 
+NO_RECORDS: Any = SimpleNamespace(printer=SimpleNamespace(sources=set()))
 VIEWS = """
 import boto3
 
@@ -32,3 +39,24 @@ def test_imports_and_unused_indexes_are_printed_with_their_lines(
     assert "boto3" in imported
     assert "dev_findings.py:7: warning: " in unused
     assert "ByDay" in unused
+
+
+def test_a_sample_that_cannot_be_derived_is_reported_unless_the_command_ends(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = Registry.of([load_view_file(tmp_path / "dev_findings.py", VIEWS)])
+    items = [SampleItem(model.sources[0], {"id": {"S": "p-1"}})]
+
+    def fail(*_: object) -> list[ModelFinding]:
+        msg = "the rows of the sample cannot be derived"
+        raise CheckError(msg)
+
+    for is_stopped, printed in ((False, "the rows of the sample cannot be derived"), (True, "")):
+        stop: Any = SimpleNamespace(event=Event())
+        if is_stopped:
+            stop.event.set()
+        checks = ItemChecks(lambda _: items, list[str]().append, fail)
+        for _ in range(3):  # settled at the second look, and not derived at the third
+            check_rows(checks, model, NO_RECORDS, stop)
+        shown = capsys.readouterr().err.strip()
+        assert shown == (f"adminview: {printed}" if printed else "")

@@ -167,7 +167,7 @@ def _run(files: ViewFiles, session: Session, stop: Shutdown, model: Registry) ->
         with suppress(ServiceError):  # the next look may succeed
             session.replay_outdated()
         if not files.changed():
-            _check_rows(checks, model, session, stop)
+            check_rows(checks, model, session, stop)
             continue
         try:
             registry = files.load()
@@ -184,7 +184,8 @@ def _run(files: ViewFiles, session: Session, stop: Shutdown, model: Registry) ->
             print_findings(registry)
 
 
-def _check_rows(checks: ItemChecks, model: Registry, session: Session, stop: Shutdown) -> None:
+def check_rows(checks: ItemChecks, model: Registry, session: Session, stop: Shutdown) -> None:
+    """Check the views with the items of the source tables, if the model or its items are new."""
     try:
         checks.look(model, frozenset(session.printer.sources))
     except EXPECTED_ERRORS as error:
