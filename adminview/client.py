@@ -139,8 +139,8 @@ class ViewClient:
         """Return one row by its key; None if it does not exist."""
         with self.hints():
             rows = self.engine.reader.get([(pk, sk)], deadline=Deadline.after(SECONDS))
-        found = rows.get((pk, sk))
-        return RowDecoder(self.engine.registry).row(found) if found else None
+        row = rows.get((pk, sk))
+        return RowDecoder(self.engine.registry).row(row) if row else None
 
     @contextmanager
     def hints(self) -> Iterator[None]:

@@ -45,7 +45,11 @@ def preview_item(model: Registry, source: Source, image: Image) -> ItemPreview:
     derived = [(view, derive_with_text([view], image)) for view in views]
     return ItemPreview(
         owner,
-        tuple(ViewRows(view, tuple(one.rows.values())) for view, one in derived if one.claimed),
+        tuple(
+            ViewRows(view, tuple(result.rows.values()))
+            for view, result in derived
+            if result.claimed
+        ),
     )
 
 

@@ -103,7 +103,7 @@ class LocalView:
         """
         self._sync()
         if self._dead_letters:
-            lines = [f"  {one['item']}: {one['reason']}" for one in self._dead_letters]
+            lines = [f"  {letter['item']}: {letter['reason']}" for letter in self._dead_letters]
             msg = "\n".join(["dead-lettered, so rows are missing:", *lines, EXPECTED])
             raise DeadLetteredError(msg)
         results = list(self.cloud.query_engine.rows(pattern, **parameters))

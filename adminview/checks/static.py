@@ -32,22 +32,22 @@ def _imports(model: Registry, requirements: Path | None) -> Iterator[ModelFindin
         if source_of(module)  # tests declare views in modules without a file
     }
     listed: frozenset[str] | None = None
-    for found in foreign_imports(files):
-        if found.package in AWS_SDK:
+    for foreign in foreign_imports(files):
+        if foreign.package in AWS_SDK:
             reason = "a view does no I/O, because it also runs in replays and verifications"
         else:
             if listed is None:
                 listed = _listed(requirements)
-            if found.package in listed:
+            if foreign.package in listed:
                 continue
             also = f", and packages that {shown(requirements)} lists" if requirements else ""
             reason = (
                 "a view file may import the standard library, adminview, modules of the app"
                 f"{also or '; the functions have no other packages'}"
             )
-        message = f"imports {found.package}: {reason}"
-        where = place(found.file, found.line)
-        yield ModelFinding(Level.ERROR, "import", where, message, found.package)
+        message = f"imports {foreign.package}: {reason}"
+        where = place(foreign.file, foreign.line)
+        yield ModelFinding(Level.ERROR, "import", where, message, foreign.package)
 
 
 def _listed(requirements: Path | None) -> frozenset[str]:

@@ -48,7 +48,7 @@ class PageBuild:
         if path not in self._modules:
             self._open.append(path)
             code = SOURCE_MAP.sub("\n", path.read_text(encoding="utf-8"))
-            code = IMPORT.sub(lambda found: f'{found[1]}"{self._imported(found[2], path)}"', code)
+            code = IMPORT.sub(lambda match: f'{match[1]}"{self._imported(match[2], path)}"', code)
             self._open.pop()
             self._modules[path] = self.add(f"{path.stem}.js", code.encode())
         return self._modules[path]
@@ -82,7 +82,7 @@ def build(folder: Path = STATIC) -> int:
         "licenses": page.add("licenses.txt", "\n\n".join(licenses).encode()),
         "preload": "\n".join(f'<link rel="modulepreload" href="{url}">' for url in scripts),
     }
-    html = re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], html)
+    html = re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], html)
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(mkdtemp(dir=folder.parent, prefix=".page-"))
     fresh.chmod(0o755)

@@ -36,8 +36,8 @@ UNREADABLE_GROUP: Final = LetterGroup(None, None, UNREADABLE)
 
 def view_of(reason: str) -> str | None:
     """Return the view that an error's text names; None if it names none."""
-    found = VIEW.search(reason)
-    return found[1] if found else None
+    match = VIEW.search(reason)
+    return match[1] if match else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,13 +65,13 @@ def create(client: "DynamoDBClient", arguments: dict[str, Any]) -> str | None:
 def add_indexes(client: "DynamoDBClient", arguments: dict[str, Any]) -> list[str]:
     """Add the global indexes that an existing table lacks, and return their names."""
     name, added = arguments["TableName"], []
-    types = {one["AttributeName"]: one for one in arguments["AttributeDefinitions"]}
+    types = _by_name(arguments["AttributeDefinitions"])
     for index in arguments.get("GlobalSecondaryIndexes", ()):
         table: Any = client.describe_table(TableName=name)["Table"]
         if TableDescription.of(table).index(index["IndexName"]):
             continue
         # DynamoDB adds one index at a time, and refuses definitions that no key uses.
-        used = {one["AttributeName"]: one for one in table["AttributeDefinitions"]}
+        used = _by_name(table["AttributeDefinitions"])
         used |= {key["AttributeName"]: types[key["AttributeName"]] for key in index["KeySchema"]}
         client.update_table(
             TableName=name,
@@ -81,6 +81,10 @@ def add_indexes(client: "DynamoDBClient", arguments: dict[str, Any]) -> list[str
         _wait_for_index(client, name, index["IndexName"])
         added.append(index["IndexName"])
     return added
+
+
+def _by_name(attributes: Iterable[Any]) -> dict[str, Any]:
+    return {attribute["AttributeName"]: attribute for attribute in attributes}
 
 
 def _wait_for_index(client: "DynamoDBClient", table: str, name: str) -> None:

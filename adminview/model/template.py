@@ -61,12 +61,12 @@ def values_in(template: Template, value: str) -> dict[str, str] | None:
         re.escape(text) + ("" if name is None else f"({ANY_TEXT if raw else ANY_PART})")
         for text, name, raw in _pieces(template)
     )
-    found = re.fullmatch(pattern, value, re.DOTALL)
-    if found is None:
+    match = re.fullmatch(pattern, value, re.DOTALL)
+    if match is None:
         return None
     values = [
         (name, part if raw else unescape(part))
-        for (name, raw), part in zip(pieces, found.groups(), strict=True)
+        for (name, raw), part in zip(pieces, match.groups(), strict=True)
     ]
     # A parameter that occurs twice must have one value.
     return dict(values) if len({*values}) == len({name for name, _ in pieces}) else None

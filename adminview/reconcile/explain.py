@@ -83,7 +83,7 @@ def explain(
             row, Verdict.FAILING, target, others=others, problem=f"{reason_of(error)}"
         )
     return Explanation(
-        row=plan.found.get(key, row),
+        row=plan.current.get(key, row),
         verdict=_verdict(plan, key),
         target=target,
         view=_view(target.route, plan.item, key),
@@ -128,7 +128,7 @@ def _view(route: Route, item: Image | None, key: RowKey) -> View | None:
 def _difference(plan: ReconcilePlan, key: RowKey) -> Iterator[str]:
     """Yield the diff between a wrong row and the expected one."""
     if key not in plan.expected or key in plan.puts:
-        actual, expected = _lines(plan.found.get(key)), _lines(plan.expected.get(key))
+        actual, expected = _lines(plan.current.get(key)), _lines(plan.expected.get(key))
         yield from unified_diff(
             actual, expected, "the row", "what the source says", lineterm="", n=1
         )

@@ -52,7 +52,7 @@ class ReconcilePlan:
     """An item's actual and expected rows, and the writes that make them equal."""
 
     item: Image | None
-    found: Mapping[RowKey, Attributes]
+    current: Mapping[RowKey, Attributes]
     expected: Mapping[RowKey, Attributes]
     owner: str
 
@@ -62,26 +62,28 @@ class ReconcilePlan:
         return {
             key: row
             for key, row in self.expected.items()
-            if key not in self.found or not equivalent_rows(self.found[key], row)
+            if key not in self.current or not equivalent_rows(self.current[key], row)
         }
 
     @property
     def deletes(self) -> set[RowKey]:
         """The rows to delete: rows of this item that it does not derive."""
-        return {key for key in self.found.keys() - self.expected if not self.has_another_owner(key)}
+        return {
+            key for key in self.current.keys() - self.expected if not self.has_another_owner(key)
+        }
 
     @property
     def claimed_twice(self) -> dict[RowKey, str]:
         """The expected rows that belong to another item, with that owner."""
         return {
-            key: self.found[key][OWNER]["S"]
-            for key in self.expected.keys() & self.found.keys()
+            key: self.current[key][OWNER]["S"]
+            for key in self.expected.keys() & self.current.keys()
             if self.has_another_owner(key)
         }
 
     def has_another_owner(self, key: RowKey) -> bool:
         """Return whether an existing row belongs to another item."""
-        return self.found[key].get(OWNER, {"S": self.owner}) != {"S": self.owner}
+        return self.current[key].get(OWNER, {"S": self.owner}) != {"S": self.owner}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +197,9 @@ class Reconciler:
         owner = target.route.source.owner(item) if item else target.owner
         rows = expected_rows(target.route, owner, item, self.now(), self.model)
         others = {*self.rows.find(owner, deadline=deadline), *touched} - rows.keys()
-        found = self.rows.read(rows.keys(), deadline=deadline)
-        found |= self.rows.read(others, deadline=deadline, owners_only=owners_only)
-        return ReconcilePlan(item, found, rows, owner)
+        current = self.rows.read(rows.keys(), deadline=deadline)
+        current |= self.rows.read(others, deadline=deadline, owners_only=owners_only)
+        return ReconcilePlan(item, current, rows, owner)
 
     def _apply(self, plan: ReconcilePlan, in_doubt: set[RowKey], deadline: Deadline) -> Reconciled:
         """Execute a plan. If a row is refused, write the others first, then raise."""

@@ -63,8 +63,8 @@ def find_differences(plan: ReconcilePlan, source: str) -> Iterator[Difference]:
         if key in other_owners:
             what = f"its row names {other_owners[key]}"
             yield Difference(Kind.TWO_OWNERS, source, plan.owner, key, what, other_owners[key])
-        elif key in plan.found:
-            yield Difference(Kind.STALE, source, plan.owner, key, _describe(plan.found[key], row))
+        elif key in plan.current:
+            yield Difference(Kind.STALE, source, plan.owner, key, _describe(plan.current[key], row))
         else:
             yield Difference(Kind.MISSING, source, plan.owner, key, "it is not in the view")
     why = GONE if plan.item is None else NOT_DERIVED

@@ -62,7 +62,8 @@ class Audit:
 
     def write(self, action: str, reason: str, messages: Iterable[Message]) -> None:
         """Append a line per dead letter, and flush them to disk before returning."""
-        self._append(action, reason, ({"id": one.id, "letter": one.body} for one in messages))
+        letters = ({"id": message.id, "letter": message.body} for message in messages)
+        self._append(action, reason, letters)
 
     def note(self, action: str, reason: str, **facts: str) -> None:
         """Append one line with other facts, and flush it to disk before returning."""

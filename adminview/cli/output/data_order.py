@@ -48,11 +48,11 @@ class DataOrder:
 
     def _function(self, names: Collection[str]) -> int | None:
         """Return the position of the function that writes most of the names."""
-        asked = {*names}
+        needed = {*names}
 
         def fit(position: int) -> tuple[int, int]:
             own, _ = self.functions[position]
-            return len(asked & own), -len(own)
+            return len(needed & own), -len(own)
 
         best = max(range(len(self.functions)), key=fit, default=None)
         return None if best is None or not fit(best)[0] else best

@@ -146,18 +146,18 @@ def _print_rows(results: Rows, options: QueryOptions) -> None:
             for row in page:
                 print_json(text(renderer.answered(row, pattern.shows)))
         return
-    found: list[ResultRow] = []
+    answered: list[ResultRow] = []
     cursor = None
     for page, following in pages:
-        found += page
+        answered += page
         cursor = following
-        counting(f"{len(found)} rows read")
+        counting(f"{len(answered)} rows read")
     if options.json:
-        rendered = [renderer.answered(row, pattern.shows) for row in found]
+        rendered = [renderer.answered(row, pattern.shows) for row in answered]
         print_json(text({"pattern": pattern.name, "rows": rendered, "cursor": cursor}))
         return
     arguments = " ".join(f"{name}={value}" for name, value in results.parameters.items())
-    grid = result_grid(model, pattern, found)
+    grid = result_grid(model, pattern, answered)
     hidden = {*grid.columns} - {*for_table(grid, pattern).columns}
     options.format.print(f"{pattern.name} {arguments}".strip(), grid, hidden)
     if cursor:

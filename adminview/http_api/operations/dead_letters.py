@@ -241,7 +241,7 @@ class _Previews:
     def item(self, previewed: ReplayPreview) -> dict[str, Any]:
         plan = previewed.plan
         puts, deletes = (plan.puts, plan.deletes) if plan else ({}, set[RowKey]())
-        found = plan.found if plan else {}
+        found = plan.current if plan else {}
         return {
             "item": previewed.about,
             "letters": previewed.letters,
