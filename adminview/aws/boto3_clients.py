@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
+    from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_sqs import SQSClient
 
 # No retries by botocore: ours respect the invocation's deadline.
@@ -30,6 +31,12 @@ CLIENT = Config(
 CREATING = Lock()  # creating clients is not thread-safe in boto3; using them is
 
 
+def service_client(service: str, config: Config = CLIENT, **options: Any) -> Any:
+    """Return a client of any service; *options* are those of `boto3.client`."""
+    with CREATING:
+        return boto3.client(service, config=config, **options)
+
+
 def dynamodb_client(config: Config = CLIENT, **options: Any) -> "DynamoDBClient":
     """Return a client; *options* are those of `boto3.client`, such as `endpoint_url`."""
     client: DynamoDBClient = service_client("dynamodb", config, **options)
@@ -37,25 +44,24 @@ def dynamodb_client(config: Config = CLIENT, **options: Any) -> "DynamoDBClient"
     return client
 
 
-def service_client(service: str, config: Config = CLIENT, **options: Any) -> Any:
-    """Return a client of any service; *options* are those of `boto3.client`."""
-    with CREATING:
-        return boto3.client(service, config=config, **options)
-
-
 def sqs_client() -> "SQSClient":
-    client: SQSClient = boto3.client("sqs", config=CLIENT)
+    client: SQSClient = service_client("sqs")
     check_responses(client)
     return client
 
 
 def streams_client() -> "DynamoDBStreamsClient":
-    client: DynamoDBStreamsClient = boto3.client("dynamodbstreams", config=CLIENT)
+    client: DynamoDBStreamsClient = service_client("dynamodbstreams")
     check_responses(client)
+    return client
+
+
+def lambda_client() -> "LambdaClient":
+    client: LambdaClient = service_client("lambda")
     return client
 
 
 @cache
 def cloudwatch_client() -> "CloudWatchClient":
-    client: CloudWatchClient = boto3.client("cloudwatch", config=CLIENT)
+    client: CloudWatchClient = service_client("cloudwatch")
     return client

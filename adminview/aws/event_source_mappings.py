@@ -6,9 +6,6 @@ A backfill of a source whose stream is not read would miss changes for good.
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-import boto3
-
-from adminview.aws.boto3_clients import CLIENT
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
 from adminview.model.errors import ServiceError, SettingsError
@@ -18,11 +15,6 @@ if TYPE_CHECKING:
 
 ENABLED = "Enabled"
 ABSENT = UNKNOWN, GONE = "unknown: deploy the sync first", "deleted: deploy the sync again"
-
-
-def lambda_client() -> "LambdaClient":
-    client: LambdaClient = boto3.client("lambda", config=CLIENT)
-    return client
 
 
 def check_followed(

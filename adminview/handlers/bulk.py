@@ -11,9 +11,10 @@ from functools import cache, partial
 from json import dumps
 from typing import Any
 
+from adminview.aws.boto3_clients import lambda_client
 from adminview.aws.clients import Clients
 from adminview.aws.deadline import LONGEST_CALL, Deadline
-from adminview.aws.event_source_mappings import check_followed, lambda_client
+from adminview.aws.event_source_mappings import check_followed
 from adminview.aws.metered_client import Metered
 from adminview.aws.observability import Observability
 from adminview.aws.rate_limit import RateLimiter

@@ -11,6 +11,7 @@ from adminview.aws.batch_writers import HttpBatchWriter, Writer
 from adminview.aws.call_errors import CallErrors
 from adminview.aws.clients import Clients, http_client
 from adminview.aws.deadline import Deadline
+from adminview.aws.endpoints import ENDPOINT
 from adminview.aws.settings import QUEUE_URL, PendingPatterns, Settings
 from adminview.aws.totals_table import HttpUpdater, TotalsTable
 from adminview.aws.transport.eligibility import DirectEndpoint, StaticCredentials
@@ -24,7 +25,7 @@ from adminview.handlers.totals import TotalsRuntime, add_up
 from adminview.local.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
 from adminview.local.event_source import EventSource
 from adminview.local.event_source.on_failure import no_destination, on_failure
-from adminview.local.settings import ENDPOINT, declared
+from adminview.local.settings import declared
 from adminview.local.tables import (
     create,
     progress_table,

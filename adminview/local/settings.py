@@ -1,12 +1,8 @@
 """The settings of a local engine: tables have the names that the view files declare."""
 
-from typing import Final
-
 from adminview.aws.settings import Settings
 from adminview.model import Registry
 from adminview.model.row import VIEW_TABLE
-
-ENDPOINT: Final = "AWS_ENDPOINT_URL"
 
 
 def declared(registry: Registry, queue_url: str, view_table: str = VIEW_TABLE) -> Settings:

@@ -15,6 +15,7 @@ from adminview.aws.boto3_clients import CLIENT, dynamodb_client
 from adminview.aws.clients import Clients
 from adminview.aws.concurrency import MAX_CONCURRENCY
 from adminview.aws.deadline import Deadline
+from adminview.aws.endpoints import ENDPOINT
 from adminview.aws.error_hints import describe_error
 from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
@@ -25,7 +26,6 @@ from adminview.bulk.verify.scope import Scope
 from adminview.bulk.worker import SegmentWorker
 from adminview.cli.dead_letters.files import LETTERS, LetterFile
 from adminview.cli.shutdown import Shutdown
-from adminview.local.settings import ENDPOINT
 from adminview.local.tables import create, progress_table
 from adminview.model import Registry
 from adminview.model.errors import BulkError, SegmentTakenError, ServiceError, SettingsError

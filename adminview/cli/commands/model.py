@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from adminview.aws.clients import Clients
+from adminview.aws.endpoints import ENDPOINT
 from adminview.aws.error_hints import describe_error
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import deployed_description, find_settings
@@ -20,7 +21,6 @@ from adminview.cli.output.printing import Console, doing, echo, print_json, prin
 from adminview.cli.planning.cost import Estimate
 from adminview.cli.planning.report import data, show
 from adminview.cli.planning.sample import make_estimator
-from adminview.local.settings import ENDPOINT
 from adminview.model import Registry
 from adminview.views import registry
 

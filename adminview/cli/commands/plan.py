@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from adminview.aws.boto3_clients import streams_client
+from adminview.aws.endpoints import ENDPOINT
 from adminview.bulk.lease_table import progress_table
 from adminview.bulk.runs import Bulk
 from adminview.cli.bulk.segment_pool import Limits, RunOptions, connect
@@ -37,7 +38,6 @@ from adminview.cli.planning.record import PlanRecord
 from adminview.cli.planning.sample import find_moved_rows
 from adminview.cli.planning.steps import Plan
 from adminview.cli.shutdown import Shutdown, graceful_shutdown
-from adminview.local.settings import ENDPOINT
 from adminview.model.errors import SettingsError
 from adminview.views import registry
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 from botocore.exceptions import BotoCoreError
 
 from adminview.aws.aws_calls import Aws, unexpected_response
+from adminview.aws.endpoints import ENDPOINT
 from adminview.aws.retry import NEXT_TOKEN, all_pages
 from adminview.aws.settings import (
     MAPPINGS_OUTPUT,
@@ -27,7 +28,6 @@ from adminview.cli.deployment.stacks import API, NOTHING, PARTS, RETAINED, SYNC,
 from adminview.cli.endpoints import check_endpoints
 from adminview.cli.model_lock.lock import validate_description
 from adminview.cli.model_lock.model_diff import Description
-from adminview.local.settings import ENDPOINT
 from adminview.model.errors import AdminViewError, SettingsError
 
 HASH: Final = re.compile(r"[0-9A-F]{8}$")  # the suffix that CDK appends to construct names

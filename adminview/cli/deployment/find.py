@@ -11,6 +11,7 @@ import boto3
 from botocore.config import Config
 
 from adminview.aws.deadline import Deadline
+from adminview.aws.endpoints import ENDPOINT
 from adminview.aws.event_source_mappings import check_followed
 from adminview.aws.settings import (
     MAPPINGS_OUTPUT,
@@ -26,7 +27,7 @@ from adminview.cli.endpoints import check_endpoints
 from adminview.cli.model_lock.lock import validate_description
 from adminview.cli.model_lock.model_diff import Description
 from adminview.dead_letters.letter_filter import LetterFilter
-from adminview.local.settings import ENDPOINT, declared
+from adminview.local.settings import declared
 from adminview.model import Registry, Source
 from adminview.model.errors import QueryError, SettingsError
 
