@@ -30,6 +30,7 @@ NEXT = (
     "adminview query buyers-of-product --product-id product-def-789 --csv",
     "adminview sql \"SELECT * FROM AdminViewTable WHERE PK = 'USER#user-456'\"",
     "adminview dlq list                              # one more broken order is left for you",
+    "adminview console                               # queries, repairs and health, in a browser",
     "adminview serve                                 # the HTTP API, with a page in the browser",
 )
 

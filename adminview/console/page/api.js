@@ -21,11 +21,12 @@ let base = "/api";
 let token = null;
 /** @type {Promise<void> | null} */
 let renewal = null;
-/** @type {(reason: string) => Promise<void>} */
+/** @type {(signedIn: boolean) => Promise<void>} */
 let renew = () => Promise.reject(new Error("no dialog"));
 
-/** Set what is called when the session has expired. It resolves when `signIn` has succeeded.
- * @param {(reason: string) => Promise<void>} dialog */
+/** Set what is called when there is no session, or it has expired: whether the page was signed in
+ * before. It resolves when `signIn` has succeeded.
+ * @param {(signedIn: boolean) => Promise<void>} dialog */
 export function onExpired(dialog) {
   renew = dialog;
 }
@@ -77,8 +78,7 @@ export async function call(path, options = {}) {
   for (;;) {
     const response = await send(path, { ...options, bearer: token });
     if (response.status === 401) {
-      const problem = await problemOf(response);
-      renewal ??= renew(problem.detail ?? "The session has expired.").finally(() => {
+      renewal ??= renew(token !== null).finally(() => {
         renewal = null;
       });
       await renewal;

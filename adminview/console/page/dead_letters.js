@@ -63,8 +63,9 @@ export function DeadLetters({ canRepair }) {
 /** @param {{letters: Letters, reload: () => void}} props */
 function Queue({ letters, reload }) {
   const { queue, invisible, groups } = letters;
+  const wait = Math.ceil((Date.parse(invisible.latest ?? "") - Date.now()) / 1000);
   return html`
-    <p role="status">${queue.ready.toLocaleString()} ready, ${invisible.count.toLocaleString()} invisible${invisible.latest && html` until <time datetime=${invisible.latest} title=${invisible.latest}>${moment(invisible.latest)}</time> at the latest`}. ${" "}
+    <p role="status">${queue.ready.toLocaleString()} ready${invisible.count > 0 && `, ${invisible.count.toLocaleString()} invisible`}${invisible.count > 0 && invisible.latest && html` until <time datetime=${invisible.latest} title=${invisible.latest}>${moment(invisible.latest)}</time> at the latest${wait > 0 && ` (in ${duration(wait)})`}`}. ${" "}
       <button type="button" class="small" onClick=${reload}>Refresh</button></p>
     ${
       invisible.count > 0 &&
@@ -83,17 +84,20 @@ function Group({ group, letters, canRepair, act }) {
   const own = letters.filter(
     (one) => one.source === source && one.view === view && one.error === error,
   );
+  const items = own.flatMap((one) => one.items);
+  const again = new Set(items).size < items.length;
   const select = { group: { source, view, error } };
   const what = `${group.count === 1 ? "1 dead letter" : `all ${group.count} dead letters`} with ${error}${source ? ` of ${source}` : ""}`;
   return html`<section class="group">
     <h2>${error} <span class="muted">${[source, view && `view ${view}`].filter(Boolean).join(", ") || "unknown source"}</span> <span class="badge">${group.count}</span></h2>
     <ul class="reasons">${group.reasons.map((one) => html`<li><${Text} text=${one.reason} /> <span class="muted">× ${one.count}</span></li>`)}</ul>
+    ${again && html`<p class="muted">An item is here more than once. The fix of a bad item can send a dead letter too, because its old content was unreadable. A replay handles both.</p>`}
     <div class="tools">
       <button type="button" onClick=${() => act({ action: "preview", select, what, count: group.count })}>Preview a replay …</button>
       ${canRepair && html`<button type="button" class="primary" onClick=${() => act({ action: "replay", select, what, count: group.count })}>Replay all …</button>`}
       ${canRepair && html`<button type="button" class="danger" onClick=${() => act({ action: "discard", select, what, count: group.count })}>Discard all …</button>`}
     </div>
-    <${Table} label=${`Dead letters with ${error}`} head=${["item", "sent", "tried", "reason"]}>
+    <${Table} label=${`Dead letters with ${error}`} head=${["item", "sent", { title: "tried", number: true }, "reason"]}>
       ${own.map(
         (letter) => html`<tr key=${letter.id}>
           <td><button type="button" class="link" onClick=${() => navigate(`/dead-letters?id=${encodeURIComponent(letter.id)}`)}>
@@ -130,7 +134,7 @@ function Details({ id, canRepair, act, close }) {
         <div><dt>error</dt><dd>${data.error}</dd></div>
         <div><dt>reason</dt><dd><${Text} text=${data.reason} /></dd></div>
         <div><dt>sent</dt><dd><time datetime=${data.sent} title=${data.sent}>${moment(data.sent)}</time></dd></div>
-        <div><dt>tried</dt><dd>${data.attempts} times</dd></div>
+        <div><dt>tried</dt><dd>${data.attempts === 1 ? "once" : data.attempts ? `${data.attempts} times` : "never"}</dd></div>
         ${data.rows.length > 0 && html`<div><dt>rows it may have touched</dt><dd><ul>${data.rows.map((key) => html`<li><${RowLink} of=${key} /></li>`)}</ul></dd></div>`}
       </dl>
       <details><summary>The whole message</summary><pre><${Text} text=${data.text ?? ""} /></pre>
@@ -177,7 +181,8 @@ function PreviewDialog({ action, close, canRepair, act }) {
 function PreviewItem({ item }) {
   const nothing = !item.put.length && !item.delete.length;
   return html`<section><h3><${Text} text=${item.item} /></h3>
-    ${item.problem && html`<p class="verdict problem">It still fails: <${Text} text=${item.problem} /></p>`}
+    ${item.problem && html`<p class="verdict problem">It still fails: <${Text} text=${item.problem} /></p>
+      <p>Fix the source item or the view file, then preview again. A replay would only send the dead letter again.</p>`}
     ${!item.problem && nothing && html`<p class="verdict ok">Its rows are already correct. The dead letter would be deleted.</p>`}
     ${item.put.map((put) => html`<h4>${put.before ? "change" : "write"} <${RowLink} of=${put.key} /></h4>${put.after && html`<${Diff} stored=${put.before ?? { key: put.key, data: null, index: {} }} expected=${put.after} />`}`)}
     ${item.delete.map((gone) => html`<h4>delete <${RowLink} of=${gone.key} /></h4>`)}
@@ -235,13 +240,18 @@ function Work({ job, ended }) {
   return html`<section class="job" aria-label="Repair in progress">
     <h2>${now.action === "replay" ? "Replay" : "Discard"} ${now.state}</h2>
     <progress aria-label="Progress" value=${over ? 1 : now.total === null ? undefined : now.handled} max=${over ? 1 : (now.total ?? undefined)}></progress>
-    <p role="status">${now.handled}${now.total !== null && ` of ${now.total}`} handled${outcomes.map(([name, number]) => `, ${number} ${name.replaceAll("_", " ")}`)}${now.rowsPut !== null && now.rowsDeleted !== null && `; ${now.rowsPut.toLocaleString()} rows written, ${now.rowsDeleted.toLocaleString()} deleted`}</p>
+    <p role="status">${now.handled}${now.total !== null && ` of ${now.total}`} handled${outcomes.map(([name, number]) => `, ${number} ${inWords(name)}`)}${now.rowsPut !== null && now.rowsDeleted !== null && `; ${now.rowsPut.toLocaleString()} rows written, ${now.rowsDeleted.toLocaleString()} deleted`}</p>
     ${Object.entries(now.reasons).map(([reason, number]) => html`<p class="verdict attention"><${Text} text=${reason} /> × ${number}</p>`)}
     ${now.problem && html`<p class="verdict problem"><${Text} text=${now.problem} /></p>`}
     ${error && html`<${Failure} error=${error} />`}
     ${now.state === "running" && html`<button type="button" onClick=${stop}>Stop</button>`}
     <p class="muted">Reason: <${Text} text=${now.reason} />. Started ${moment(now.startedAt)}${over && `, took ${duration((Date.parse(now.endedAt ?? "") - Date.parse(now.startedAt)) / 1000)}`}.</p>
   </section>`;
+}
+
+/** Return what became of a dead letter. @param {string} outcome */
+function inWords(outcome) {
+  return outcome === "unchanged" ? "already correct" : outcome.replaceAll("_", " ");
 }
 
 /** @param {{turn: unknown}} props */
@@ -263,7 +273,7 @@ function Audit({ turn }) {
         (
           entry,
         ) => html`<tr><td><time datetime=${entry.at} title=${entry.at}>${moment(entry.at)}</time></td><td><${Text} text=${entry.by} /></td>
-        <td>${entry.action}</td><td><${Text} text=${entry.reason} /></td><td><${Text} text=${entry.item ?? entry.id ?? ""} /></td><td>${(entry.outcome ?? "").replaceAll("_", " ")}</td></tr>`,
+        <td>${entry.action}</td><td><${Text} text=${entry.reason} /></td><td><${Text} text=${entry.item ?? entry.id ?? ""} /></td><td>${inWords(entry.outcome ?? "")}</td></tr>`,
       )}<//><p class="muted">From <code>${data.file}</code>.</p>`
     }
   </section>`;

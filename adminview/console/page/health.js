@@ -58,6 +58,7 @@ function State({ state }) {
 /** @param {{status: Status}} props */
 function Overview({ status }) {
   const { alarms, pending, model } = status;
+  const hidden = (status.deadLetters?.received ?? 0) + (status.deadLetters?.delayed ?? 0);
   const waiting = status.sources.filter((source) => source.deadLetters.value);
   return html`
     <p class="lead" role="status"><${State} state=${status.state} /> <span class="muted">as of <time datetime=${status.at} title=${status.at}>${moment(status.at)}</time></span></p>
@@ -66,6 +67,7 @@ function Overview({ status }) {
       html`<ul class="problems">${status.problems.map((problem) => html`<li><${Text} text=${problem} /></li>`)}
         ${waiting.map(({ name, deadLetters }) => html`<li><${Text} text=${name} /> has ${deadLetters.value?.toLocaleString()} ${deadLetters.value === 1 ? "dead letter" : "dead letters"}. <${Link} href="/dead-letters">Show dead letters<//></li>`)}</ul>`
     }
+    ${hidden > 0 && html`<p>${hidden.toLocaleString()} ${hidden === 1 ? "dead letter is" : "dead letters are"} invisible for now. <${Link} href="/dead-letters">Show until when<//></p>`}
     <h2>Sources</h2>
     <${Table} label="Sources" head=${["source", "state", ...["lag", `records${status.window ? ` in ${status.window}` : ""}`, "rows written", "dead letters", "drift"].map((title) => ({ title, number: true })), "last verification"]}>
       ${status.sources.map((source) => html`<${SourceRow} key=${source.name} source=${source} />`)}

@@ -25,11 +25,11 @@ function App() {
   const [session, setSession] = useState(/** @type {Session | null} */ (null));
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   const [expired, setExpired] = useState(
-    /** @type {{reason: string, resolve: () => void} | null} */ (null),
+    /** @type {{signedIn: boolean, resolve: () => void} | null} */ (null),
   );
   const [help, setHelp] = useState(false);
   useEffect(() => {
-    onExpired((reason) => new Promise((resolve) => setExpired({ reason, resolve })));
+    onExpired((signedIn) => new Promise((resolve) => setExpired({ signedIn, resolve })));
     load();
   }, []);
   useEffect(() => listenToKeys(() => setHelp(true)), []);
@@ -45,7 +45,7 @@ function App() {
   };
   return html`
     ${session ? html`<${Frame} session=${session} help=${() => setHelp(true)} />` : html`<main class="starting">${error ? html`<${Failure} error=${error} retry=${load} />` : html`<p role="status">Connecting to the console …</p>`}</main>`}
-    ${expired && html`<${SignIn} reason=${expired.reason} done=${signedIn} />`}
+    ${expired && html`<${SignIn} signedIn=${expired.signedIn} done=${signedIn} />`}
     ${help && html`<${Help} close=${() => setHelp(false)} />`}`;
 }
 
@@ -59,7 +59,7 @@ function Frame({ session, help }) {
       <${Link} class="brand" href="/patterns">AdminView<//>
       <nav aria-label="Screens">${screens.map(
         (screen) =>
-          html`<${Link} href=${screen.url} aria-current=${url.pathname.startsWith(screen.url) ? "page" : undefined}>${screen.name}<//>`,
+          html`<${Link} href=${screen.url} aria-current=${(url.pathname === "/" ? "/patterns" : url.pathname).startsWith(screen.url) ? "page" : undefined}>${screen.name}<//>`,
       )}</nav>
       <span class="target" title=${`${session.target.viewTable}${session.target.region ? ` in ${session.target.region}` : ""}`}>
         ${session.target.kind === "stage" ? "stage " : ""}<${Text} text=${session.target.name} />
@@ -108,8 +108,8 @@ function decode(text) {
   }
 }
 
-/** @param {{reason: string, done: () => void}} props */
-function SignIn({ reason, done }) {
+/** @param {{signedIn: boolean, done: () => void}} props */
+function SignIn({ signedIn, done }) {
   const [text, setText] = useState("");
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   /** @param {Event} event */
@@ -118,8 +118,7 @@ function SignIn({ reason, done }) {
     signIn(text).then(done, setError);
   };
   return html`<${Dialog} title="Sign in" required>
-    <p><${Text} text=${reason} /></p>
-    <p>Nothing on this page is lost. Paste the URL, or the token, that the terminal of <code>adminview console</code> shows.</p>
+    <p>${signedIn ? "The session has ended. Nothing on this page is lost." : "A link to this console has no token."} Paste the URL, or the token, that the terminal of <code>adminview console</code> shows.</p>
     <form onSubmit=${submit}>
       <label>URL or token <input name="token" type="password" autocomplete="off" required value=${text}
         onInput=${(/** @type {any} */ event) => setText(event.target.value)} /></label>
@@ -145,6 +144,7 @@ function Help({ close }) {
   return html`<${Dialog} title="Keyboard" close=${close}>
     <dl class="keys">
       <div><dt><kbd>/</kbd></dt><dd>search</dd></div>
+      <div><dt><kbd>Enter</kbd></dt><dd>open the first access pattern found</dd></div>
       ${SCREENS.map((screen) => html`<div><dt><kbd>g</kbd> <kbd>${screen.key}</kbd></dt><dd>${screen.name}</dd></div>`)}
       <div><dt><kbd>Esc</kbd></dt><dd>close a dialog</dd></div>
       <div><dt><kbd>?</kbd></dt><dd>this list</dd></div>

@@ -16,8 +16,8 @@ const COLUMNS = [
 // What an edge means, seen from its start and from its end.
 const WORDS = {
   derives: { out: "is read by view", back: "reads source" },
-  writes: { out: "writes rows to", back: "has the rows of" },
-  enters: { out: "writes entries to", back: "has the entries of" },
+  writes: { out: "writes rows to", back: "is filled by view" },
+  enters: { out: "writes entries to", back: "is filled by view" },
   "adds-to": { out: "adds to total", back: "sums up the rows of" },
   serves: { out: "answers", back: "queries" },
   joins: { out: "joins rows of", back: "is joined by" },
@@ -133,6 +133,19 @@ function Diagram({ model, chosen, choose }) {
   </div>`;
 }
 
+/** Return the details with lists of names as texts.
+ * @param {ModelNode["detail"]} detail */
+function onOneLine(detail) {
+  return Object.fromEntries(
+    Object.entries(detail).map(([name, value]) => [
+      name,
+      Array.isArray(value) && value.every((one) => typeof one === "string")
+        ? value.join(", ")
+        : value,
+    ]),
+  );
+}
+
 /** @param {{model: Model, id: string, choose: (id: string | null) => void}} props */
 function Part({ model, id, choose }) {
   const node = model.nodes.find((one) => one.id === id);
@@ -150,7 +163,7 @@ function Part({ model, id, choose }) {
   return html`<section class="part" aria-live="polite"><h2>${node.kind} <${Text} text=${node.name} /></h2>
     ${node.about && html`<p><${Text} text=${node.about} /></p>`}
     ${node.place && html`<p>Declared at <code>${node.place}</code>.</p>`}
-    ${Object.keys(node.detail).length > 0 && html`<${Value} value=${node.detail} />`}
+    ${Object.keys(node.detail).length > 0 && html`<${Value} value=${onOneLine(node.detail)} />`}
     ${node.kind === "pattern" && html`<p><${Link} href=${patternUrl(node.name)}>Query it<//></p>`}
     <ul>${[...others].map(
       ([words, parts]) => html`<li>${words} ${parts.map((other, place) => html`${place > 0 && ", "}<button type="button" class="link" onClick=${() => choose(other)}>${name(other)}</button>`)}</li>`,

@@ -35,14 +35,19 @@ export function Patterns() {
       .toLowerCase();
     return words.every((word) => content.includes(word));
   });
+  /** @param {Event} event */
+  const openFirst = (event) => {
+    event.preventDefault();
+    if (text.trim() && found[0]) navigate(patternUrl(found[0].name));
+  };
   return html`<${Title}>Access patterns<//>
     <p>What do you want to look up? Each access pattern is a query that the view files declare.</p>
-    <search><label class="search">Search <input type="search" value=${text} placeholder="order, customer, status …"
-      onInput=${(/** @type {any} */ event) => setText(event.target.value)} /></label></search>
+    <search><form onSubmit=${openFirst}><label class="search">Search <input type="search" value=${text} placeholder="order, customer, status …"
+      onInput=${(/** @type {any} */ event) => setText(event.target.value)} /></label></form></search>
     ${error && html`<${Failure} error=${error} retry=${reload} />`}
     ${loading && !data && html`<${Loading} what="Loading the access patterns" cancel=${cancel} />`}
     ${data && !data.patterns.length && html`<p class="empty">The views declare no access pattern yet. Declare one in a view file: <code>AccessPattern("orders-by-status", …)</code>.</p>`}
-    ${data && data.patterns.length > 0 && !found.length && html`<p class="empty" role="status">No access pattern contains “${text}”. <button type="button" class="small" onClick=${() => setText("")}>Show all</button></p>`}
+    ${data && data.patterns.length > 0 && !found.length && html`<p class="empty" role="status">No access pattern contains “${text}”. The search reads the names and descriptions of access patterns, not the rows. <button type="button" class="small" onClick=${() => setText("")}>Show all</button></p>`}
     <ul class="patterns">${found.map(
       (pattern) => html`<li key=${pattern.name}>
         <${Link} href=${patternUrl(pattern.name)}>${pattern.name}<//>
@@ -92,14 +97,14 @@ function Query({ pattern, url, target }) {
     <p>${pattern.about}</p>
     <form class="fields" onSubmit=${submit}>
       ${pattern.parameters.map((one) => html`<${Field} key=${one.name} parameter=${one} value=${member(fields, one.name) ?? ""} set=${set} />`)}
-      <label>Order <select value=${fields.order ?? ""} onChange=${(/** @type {any} */ event) => set("order", event.target.value)}>
+      <label>Sort order <select value=${fields.order ?? ""} onChange=${(/** @type {any} */ event) => set("order", event.target.value)}>
         <option value="">${pattern.order === "desc" ? "descending" : "ascending"} (as declared)</option>
         <option value="asc">ascending</option><option value="desc">descending</option></select></label>
       <label>Rows per page <select value=${fields.limit ?? "50"} onChange=${(/** @type {any} */ event) => set("limit", event.target.value)}>
         ${LIMITS.map((limit) => html`<option value=${limit}>${limit}</option>`)}</select></label>
       <button class="primary">Query</button>
     </form>
-    ${path === null ? html`<p class="empty">Fill in ${missing.map((one) => one.name).join(", ")}, then query. <span class="muted">${pattern.conditions.join(" and ")}</span></p>` : html`<${Results} pattern=${pattern} given=${given} path=${path} open=${open} target=${target} />`}`;
+    ${path === null ? html`<p class="empty">Fill in ${missing.map((one) => one.name).join(", ")}, then query. <span class="muted">It finds the rows with ${pattern.conditions.join(" and ")}.</span></p>` : html`<${Results} pattern=${pattern} given=${given} path=${path} open=${open} target=${target} />`}`;
 }
 
 /** @param {{parameter: Parameter, value: string, set: (name: string, value: string) => void}} props */
@@ -148,7 +153,7 @@ function Results({ pattern, given, path, open, target }) {
       data &&
       html`<div class="tools">
         <span role="status">${rows.length === 1 ? "1 row" : `${rows.length} rows`}${data.cursor || given.cursor ? " on this page" : ""}</span>
-        <${Count} key=${path} pattern=${pattern} given=${given} />
+        ${(data.cursor || given.cursor) && html`<${Count} key=${path} pattern=${pattern} given=${given} />`}
         <${Copies} pattern=${pattern} given=${given} path=${path} rows=${rows} page=${data} target=${target} />
       </div>
       ${
@@ -156,7 +161,7 @@ function Results({ pattern, given, path, open, target }) {
           ? html`
             ${pattern.total && rows.length > 1 && html`<${Chart} rows=${rows} pattern=${pattern} />`}
             <${Rows} rows=${rows} pattern=${pattern} />`
-          : html`<p class="empty">No rows. ${given.cursor ? "This page is past the end." : "Check the spelling of the values: keys are case-sensitive. A change takes about a second to appear."}</p>`
+          : html`<p class="empty">No rows. ${given.cursor ? "This page is past the end." : "A value must match exactly, also in upper and lower case; a name finds nothing where an ID is asked for. A change takes about a second to appear."}</p>`
       }
       <nav class="pages" aria-label="Pages">
         ${given.cursor && html`<button type="button" onClick=${() => open({ ...given, cursor: "" })}>First page</button>`}

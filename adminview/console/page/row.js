@@ -20,11 +20,11 @@ import {
 /** @import { Explanation, Key, Related, Row, Value as AttributeValue } from "./types.d.ts" */
 
 const VERDICTS = {
-  equal: ["ok", "Equal to what the source item derives now"],
-  different: ["attention", "Different from what the source item derives now"],
-  orphaned: ["attention", "The source item no longer derives this row"],
-  failing: ["problem", "The view fails for the source item"],
-  unowned: ["problem", "No source item owns this row"],
+  equal: ["ok", "Yes: equal to what the source item derives now"],
+  different: ["attention", "No: different from what the source item derives now"],
+  orphaned: ["attention", "No: the source item no longer derives this row"],
+  failing: ["problem", "Unknown: the view fails for the source item"],
+  unowned: ["problem", "Unknown: no source item owns this row"],
 };
 
 /** @param {{of: Key, canRepair: boolean}} props */
