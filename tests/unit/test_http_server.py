@@ -66,10 +66,10 @@ def test_single_bytes_do_not_prolong_the_time_for_a_request() -> None:
     with serving() as server, connect(server) as client:
         begun = monotonic()
         with suppress(ConnectionError):  # when the other side is gone
-            for byte in HEAD * 100:
+            for byte in HEAD[:-2] + b"A: " + b"a" * 300:
                 client.sendall(bytes([byte]))
                 sleep(SECONDS / 10)
-        assert monotonic() - begun < REQUEST_SECONDS
+        assert monotonic() - begun < 5
 
 
 def test_more_connections_than_the_limit_are_refused_until_one_ends() -> None:
