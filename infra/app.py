@@ -40,6 +40,7 @@ def build(scope: Construct, options: DeploymentOptions) -> None:
     if totals:
         totals.totals.precede(sync, recovery)
     api = ApiStack(scope, options.stack("Api"), options=options, view=view.view, sync=sync.sync)
+    api.add_stack_dependency(recovery)  # which records what is ready
     watch = WatchStack(
         scope,
         options.stack("Watch"),

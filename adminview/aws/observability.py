@@ -19,6 +19,7 @@ LAG = "LagOfNewestRecord"
 IN_DOUBT = "InDoubt"  # calls without a response
 OLDEST_LETTER = "AgeOfOldestLetter"
 CHECKED, DRIFT, UNFINISHED = "Checked", "Drift", "VerifyUnfinished"
+NOT_READY = "NotReady"  # how long access patterns have not been ready
 # Of the totals function: calls that changed a total, contributions that were skipped, and the lag.
 TOTALS_UPDATED, TOTALS_SKIPPED, TOTALS_LAG = "TotalsUpdated", "TotalsSkipped", "TotalsLag"
 
@@ -123,4 +124,14 @@ class TotalsObserver(_PowertoolsObserver):
         if skipped:  # CloudWatch bills a metric only for hours with data
             self._metrics.add_metric(TOTALS_SKIPPED, MetricUnit.Count, skipped)
         self._metrics.add_metric(TOTALS_UPDATED, MetricUnit.Count, counts["updates"])
+        self._metrics.flush_metrics()
+
+
+class BuildObserver(_PowertoolsObserver):
+    """The log lines and metrics of the build function."""
+
+    def checked(self, report: Mapping[str, Any], waited: float) -> None:
+        """Report what is left to build, and for how many seconds."""
+        self._logger.info("build checked", **report, seconds=round(waited))
+        self._metrics.add_metric(NOT_READY, MetricUnit.Seconds, round(waited))
         self._metrics.flush_metrics()

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from json import loads
 from typing import Any, ClassVar, Final
 
 from adminview.aws.aws_calls import Aws
 from adminview.aws.endpoints import ENDPOINT, check_endpoints
+from adminview.aws.readiness import Readiness, record_in, record_request
 from adminview.aws.settings import (
     API_STACK,
     PATTERNS_OUTPUT,
@@ -19,6 +21,7 @@ from adminview.aws.settings import (
 )
 from adminview.model import Registry
 from adminview.model.errors import SettingsError
+from adminview.model.readiness import PATTERNS, Contents, progress_table
 
 STAGE: Final = "dev"  # the default in cdk.json
 
@@ -91,7 +94,10 @@ def deployed_settings(deployment: StackOutputs) -> Settings:
 
 
 def find_pending(registry: Registry, deployment: StackOutputs) -> Mapping[str, str | None]:
-    """Return the access patterns that are not ready; raise SettingsError for another model."""
+    """Return the access patterns that are not ready, kept up to date.
+
+    Raises a SettingsError for another model.
+    """
     if deployment.local:
         return PendingPatterns.from_env(deployment.environ).patterns
     model, pending = _deployed_patterns(deployment)
@@ -101,7 +107,15 @@ def find_pending(registry: Registry, deployment: StackOutputs) -> Mapping[str, s
             "deployed: check out the deployed model, or deploy the local one"
         )
         raise SettingsError(msg)
-    return pending
+    table = progress_table(deployed_settings(deployment).view_table)
+    return Readiness(registry, pending, partial(find_built, deployment.aws, table))
+
+
+def find_built(aws: Aws, table: str) -> Contents:
+    """Read from the progress table what is built, each time."""
+    found = aws.fresh().call("dynamodb", "GetItem", **record_request(table))
+    built: Contents = record_in(found.get("Item")).get(PATTERNS, {})
+    return built
 
 
 def _deployed_patterns(deployment: StackOutputs) -> tuple[str, Mapping[str, str | None]]:

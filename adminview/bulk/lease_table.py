@@ -33,10 +33,6 @@ ABSENT: Any = {
 }
 
 
-def progress_table(view_table: str) -> str:
-    return f"{view_table}Progress"
-
-
 @dataclass(frozen=True, slots=True)
 class LeaseTable:
     """Segment states by run and number; beginnings and completions of runs."""
@@ -163,7 +159,7 @@ class LeaseTable:
 
     def findings(self, run: str, generation: int, *, deadline: Deadline) -> list[Any]:
         """Return what a finished generation has found; nothing if a later one has finished."""
-        kept = loads(self._facts(FINDINGS, run, deadline) or "{}")
+        kept = self.facts(FINDINGS, run, deadline=deadline)
         found: list[Any] = kept[FINDINGS] if kept.get(GENERATION) == generation else []
         return found
 
@@ -180,13 +176,11 @@ class LeaseTable:
 
     def begun(self, run: str, *, deadline: Deadline) -> dict[str, Any]:
         """Return the facts of the last generation that has begun; generation 0 if none has."""
-        known: dict[str, Any] = loads(self._facts(BEGUN, run, deadline) or "{}")
-        return {GENERATION: 0, **known}
+        return {GENERATION: 0, **self.facts(BEGUN, run, deadline=deadline)}
 
     def completion(self, subject: str, *, deadline: Deadline) -> dict[str, Any]:
         """Return the facts of one completion; none if there is none."""
-        known: dict[str, Any] = loads(self._facts(BUILT, subject, deadline) or "{}")
-        return known
+        return self.facts(BUILT, subject, deadline=deadline)
 
     def _facts(self, partition: str, subject: str, deadline: Deadline) -> str | None:
         item = self._get(partition, subject, deadline)
@@ -204,6 +198,27 @@ class LeaseTable:
         except ServiceError as error:
             if error.code != CONDITION_FAILED:
                 raise
+
+    def update(
+        self,
+        partition: str,
+        subject: str,
+        change: Callable[[dict[str, Any]], dict[str, Any]],
+        *,
+        deadline: Deadline,
+    ) -> dict[str, Any]:
+        """Replace facts by what *change* returns for the stored ones, and return them."""
+        while True:
+            known = self._facts(partition, subject, deadline)
+            facts = change(loads(known or "{}"))
+            if known == dumps(facts):
+                return facts
+            self._replace_facts(partition, subject, known, dumps(facts), deadline)
+
+    def facts(self, partition: str, subject: str, *, deadline: Deadline) -> dict[str, Any]:
+        """Return stored facts; none if there are none."""
+        known: dict[str, Any] = loads(self._facts(partition, subject, deadline) or "{}")
+        return known
 
     def runs_begun(self, *, deadline: Deadline) -> list[str]:
         """Return the names of all runs that have ever begun."""

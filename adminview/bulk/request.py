@@ -32,6 +32,9 @@ STEPS: Mapping[str, Mapping[str, str]] = {
         "sample": RATE,  # this and the next two: of a verification
         "grace": SECONDS,
         "repair": FLAG,
+        "model": TEXT,  # this and the next two: of a build
+        "phase": TEXT,
+        "waits": AMOUNT,
         **BUDGETS,
     },
     "work": {

@@ -20,7 +20,7 @@ from adminview.aws.source_updates import SourceUpdates
 from adminview.aws.table_scanner import TableScanner
 from adminview.aws.view_table import ViewTable
 from adminview.bulk.backfill import Backfill
-from adminview.bulk.lease_table import GENERATION, LeaseTable, progress_table
+from adminview.bulk.lease_table import GENERATION, LeaseTable
 from adminview.bulk.migrate import Migrate
 from adminview.bulk.segment import MOST_SEGMENTS, Segment, SegmentState
 from adminview.bulk.sweep import Sweep
@@ -35,6 +35,7 @@ from adminview.bulk.verify.verify import Verify
 from adminview.bulk.worker import SegmentWorker, check_failures, first_within, too_many
 from adminview.model import Migration, Registry
 from adminview.model.errors import RecordError, SettingsError
+from adminview.model.readiness import progress_table
 from adminview.model.total import totals_table
 from adminview.reconcile.reconciler import Reconciler
 from adminview.sync.decode import Route, routes

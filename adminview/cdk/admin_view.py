@@ -88,6 +88,7 @@ class AdminView(Construct):
         if totals:
             totals.precede(sync, recovery)
         query_api = QueryApi(self, "Api", options=options, view=view, sync=sync)
+        query_api.function.node.add_dependency(recovery.build)  # which records what is ready
         Monitoring(
             self,
             "Watch",

@@ -2,17 +2,20 @@
 
 import os
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools import Logger
 
 from adminview.aws.alarm_states import AlarmStates
 from adminview.aws.clients import Clients, find_endpoint, http_client
-from adminview.aws.settings import PendingPatterns
+from adminview.aws.manifest import own_manifest
+from adminview.aws.readiness import Readiness, read_built
+from adminview.aws.settings import PendingPatterns, Settings
 from adminview.aws.view_reader import Boto3Reader, HttpReader, Reader, ViewReader
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import KNOWN
+from adminview.model.readiness import progress_table
 from adminview.query.engine import QueryEngine
 from adminview.runtime import InvocationContext, read_settings
 from adminview.views import registry
@@ -33,8 +36,17 @@ def api() -> Api:
     settings = read_settings()
     alarms = AlarmStates(_cloudwatch, settings.service, KNOWN)
     view = ViewReader(reader(), settings.view_table)
-    engine = QueryEngine(registry(), view, PendingPatterns.from_env(os.environ).patterns)
+    engine = QueryEngine(registry(), view, _pending(settings))
     return Api(engine, alarms, settings.model, Logger(service=settings.service))
+
+
+def _pending(settings: Settings) -> Mapping[str, str | None]:
+    """Return the access patterns that are not ready; outside Lambda there is no record of them."""
+    pending = PendingPatterns.from_env(os.environ).patterns
+    if own_manifest() is None:
+        return pending
+    record = ViewReader(reader(), progress_table(settings.view_table))
+    return Readiness(registry(), pending, partial(read_built, record))
 
 
 def reader() -> Reader:

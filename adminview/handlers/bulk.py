@@ -1,10 +1,12 @@
-"""The bulk function: backfill, sweep, migrate or verify, one segment at a time.
+"""The bulk function: backfill, sweep, migrate, verify or build, one segment at a time.
 
 The state machine calls ``"step": "begin"`` once to get the segments, then ``"step": "work"`` for
 each segment until it is done, and ``"step": "finish"`` at the end. Progress stays in the progress
 table: it contains customers' keys, which must not appear in the history of an execution.
 """
 
+import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -18,6 +20,8 @@ from adminview.aws.event_source_mappings import check_followed
 from adminview.aws.metered_client import Metered
 from adminview.aws.observability import Observability
 from adminview.aws.rate_limit import RateLimiter
+from adminview.aws.settings import VIEW_STREAM
+from adminview.bulk.build import BUILD, Build, Probes
 from adminview.bulk.request import validate_request
 from adminview.bulk.runs import BACKFILL, EVERYTHING, MIGRATE, SWEEP, VERIFY, Bulk, make_bulk
 from adminview.bulk.segment import Segment
@@ -25,13 +29,16 @@ from adminview.bulk.verification import Verification
 from adminview.bulk.verify.phases import OF_TOTALS, PHASES, VERIFY_TOTALS
 from adminview.bulk.verify.scope import Scope
 from adminview.bulk.worker import FAILED
-from adminview.model.errors import SettingsError, reason_of
+from adminview.model.errors import SettingsError, TooEarlyError, reason_of
 from adminview.runtime import InvocationContext, read_settings
 from adminview.views import migrations, registry
 
 RESERVE = 2 * LONGEST_CALL  # for the last call and the report
 PATIENCE_SECONDS = 60.0
 CONCURRENCY, TOLERATED = 8, 100
+# Of a build whose next step cannot begin yet. While the totals are behind, each of them follows an
+# invocation that looks for most of a quarter of an hour.
+WAIT_SECONDS, MOST_WAITS = 60, 60
 SCOPE_FIELDS = ("segments", "sample", "repair", "grace")
 RESPONSE_LIMIT = 240 * 1024  # bytes; Step Functions limits the output of a step to 256 KB
 
@@ -43,6 +50,8 @@ class BulkDependencies:
     make: Callable[[RateLimiter, RateLimiter], Bulk]
     check: Callable[[Mapping[str, str], list[str]], None]  # UUIDs of mappings by source
     observer: Observability
+    probes: Callable[[], Probes]
+    sleep: Callable[[float], object] = time.sleep
 
 
 def handle(event: Mapping[str, Any], context: InvocationContext) -> dict[str, Any]:
@@ -64,7 +73,15 @@ def dependencies() -> BulkDependencies:
         deadline = partial(Deadline.after, PATIENCE_SECONDS)
         check_followed(lambda_client(), mappings, sources, deadline)
 
-    return BulkDependencies(make, check, observer)
+    def probes() -> Probes:
+        from adminview.aws.boto3_clients import streams_client  # noqa: PLC0415 - loads boto3
+        from adminview.bulk.totals_probes import TotalsProbes  # noqa: PLC0415 - only for totals
+
+        stream = os.environ.get(VIEW_STREAM, "")
+        view = settings.view_table
+        return TotalsProbes(clients.dynamodb, streams_client(), view, stream=stream)
+
+    return BulkDependencies(make, check, observer, probes)
 
 
 def run_step(
@@ -83,7 +100,12 @@ def _begin(
 ) -> dict[str, Any]:
     """Begin the runs, and return their segments, each with its share of the budgets."""
     bulk = _make_bulk(event, dependencies)
-    runs, scope, then = _runs(event, bulk, end)
+    try:
+        runs, scope, then = _runs(event, bulk, dependencies, end)
+    except TooEarlyError:
+        if event.get("waits", 0) >= MOST_WAITS:
+            raise
+        return _again_later(event)
     if event.get("task", BACKFILL) == BACKFILL:
         dependencies.check(event.get("mappings", {}), [run.partition("/")[2] for run in runs])
     segments: list[Segment] = []
@@ -120,6 +142,17 @@ def _begin(
     return response
 
 
+def _again_later(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return no segments, and the same event to follow after a while."""
+    return {
+        "segments": [],
+        "concurrency": 1,
+        "finish": {"step": "finish", "runs": []},
+        "then": {**event, "waits": event.get("waits", 0) + 1},
+        "wait": WAIT_SECONDS,
+    }
+
+
 def _make_bulk(event: Mapping[str, Any], dependencies: BulkDependencies) -> Bulk:
     return dependencies.make(RateLimiter(event.get("max_rcu")), RateLimiter(event.get("max_wcu")))
 
@@ -132,7 +165,9 @@ def _as_event(segment: Segment) -> dict[str, Any]:
 Runs = tuple[list[str], Scope | None, Mapping[str, Any] | None]
 
 
-def _runs(event: Mapping[str, Any], bulk: Bulk, end: Deadline) -> Runs:
+def _runs(
+    event: Mapping[str, Any], bulk: Bulk, dependencies: BulkDependencies, end: Deadline
+) -> Runs:
     """Return the runs of an event, the scope of a verification, and the event to follow, if any.
 
     Raises a SettingsError if a name is unknown.
@@ -140,6 +175,12 @@ def _runs(event: Mapping[str, Any], bulk: Bulk, end: Deadline) -> Runs:
     task = event.get("task", BACKFILL)
     if task in PHASES:
         return _phase(event, bulk, end)
+    if task == BUILD:
+        check = partial(dependencies.check, event.get("mappings", {}))
+        build = Build(bulk, dependencies.probes, check, dependencies.sleep)
+        model, phase = event.get("model", bulk.model), event.get("phase", BACKFILL)
+        runs, following = build.runs(model, phase, deadline=end)
+        return runs, None, {**event, "phase": following, "waits": 0} if following else None
     if named := [name for name in ("sample", "grace", "repair") if name in event]:
         msg = f"only a verification takes {', '.join(named)}"
         raise SettingsError(msg)

@@ -82,7 +82,8 @@ class Api:
 
     def patterns(self) -> Response[str]:
         read_query(self._query, ())
-        return _ok(text(catalogue(self.engine.registry, self.model, self.engine.pending)))
+        pending = dict(self.engine.pending)  # as it is now
+        return _ok(text(catalogue(self.engine.registry, self.model, pending)))
 
     def pattern(self) -> Response[str]:
         pattern = self._pattern()

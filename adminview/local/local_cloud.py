@@ -17,7 +17,6 @@ from adminview.aws.totals_table import HttpUpdater, TotalsTable
 from adminview.aws.transport.eligibility import DirectEndpoint, StaticCredentials
 from adminview.aws.transport.http_client import HttpClient
 from adminview.aws.view_reader import HttpReader, ViewReader
-from adminview.bulk.lease_table import progress_table as progress_name
 from adminview.dead_letters.replay import Patience, Replayer, make_replayer
 from adminview.dead_letters.replay_summary import Summary
 from adminview.handlers.sync import PartialBatchResponse, sync
@@ -37,6 +36,7 @@ from adminview.model import Registry
 from adminview.model.dead_letter import OutgoingLetter
 from adminview.model.delivery import TOTALS_DELIVERY, Delivery
 from adminview.model.item import encode
+from adminview.model.readiness import progress_table as progress_name
 from adminview.model.row import VIEW_TABLE, Attributes
 from adminview.model.total import totals_table as totals_name
 from adminview.query.engine import QueryEngine

@@ -9,6 +9,7 @@ AdminViewError
 ├── UnansweredCallError        a write got no response and may still take effect
 ├── BulkError                  bulk work cannot continue now
 │   ├── SegmentTakenError      another worker holds this segment
+│   ├── TooEarlyError          what the next step needs is not so yet
 │   └── TooManyFailuresError   more items failed than the run tolerates
 ├── RepairError                an item cannot be reconciled now
 │   ├── MovingItemError        it keeps changing while its rows are written
@@ -67,7 +68,7 @@ class PatternNotReadyError(QueryError):
     def __init__(self, pattern: str) -> None:
         super().__init__(
             f"access pattern {pattern!r} is not ready: its rows are still being backfilled; "
-            "query it again when `adminview apply` has finished"
+            "`adminview doctor` shows whether a backfill is running"
         )
 
 
@@ -100,6 +101,10 @@ class UnansweredCallError(AdminViewError):
 
 class BulkError(AdminViewError):
     """Bulk work cannot continue. What is written stays written."""
+
+
+class TooEarlyError(BulkError):
+    """What the next step of a build needs is not so yet: it is tried again in a minute."""
 
 
 class SegmentTakenError(BulkError):

@@ -19,6 +19,7 @@ from adminview.query.cursor import Place, Positions
 from adminview.query.query import Query, merged
 from adminview.query.totals import TotalReader
 
+READY = ""  # no index or epoch has this name
 PAGE, MOST = 50, 1000  # rows of a page: by default, and at most
 SECONDS = 25.0  # for a page, with retries
 
@@ -111,9 +112,9 @@ class QueryEngine:
         except KeyError as error:
             raise QueryError(error.args[0]) from error
         query = Query.of(pattern, parameters, order)
-        if name not in self.pending:
+        older = self.pending.get(name, READY)  # once: it may become ready at any time
+        if older == READY:
             return query
-        older = self.pending[name]
         if older is None:
             raise PatternNotReadyError(name)
         if pattern.total:

@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.e2e.closed import Closed, closed_cloud
-from tests.support.e2e.cloud import Checkout, complete_totals, local_cloud, surroundings
+from tests.support.e2e.cloud import (
+    Checkout,
+    complete_totals,
+    end_build,
+    local_cloud,
+    surroundings,
+)
 
 MINISTACK = "ADMINVIEW_MINISTACK"
 # The files whose tests share a deployment, in the order in which they build on each other.
@@ -54,6 +60,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
         done = started.run("npx", "cdk", "deploy", "--all", "--require-approval", "never")
         assert done.returncode == 0, done.stdout + done.stderr
         complete_totals(started)
+        end_build(started)
         yield started
 
 

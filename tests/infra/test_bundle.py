@@ -17,7 +17,7 @@ from adminview.cdk.bundle import LIBRARY, NOT_DEPLOYED, BundleError
 from adminview.model import Registry
 from tests.support.shop import registry
 
-HANDLERS = ("api", "bulk", "replay", "sync", "totals", "verify")
+HANDLERS = ("api", "build", "bulk", "replay", "sync", "totals", "verify")
 CODE = {
     "adminview",
     "adminview-manifest.json",

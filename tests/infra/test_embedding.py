@@ -100,7 +100,7 @@ def test_a_name_that_only_the_deployment_knows_is_in_the_environment() -> None:
         for name, one in resources.items()
         if one["Type"] == "AWS::Lambda::Function" and "TotalsFunction" not in name
     ]
-    assert len(functions) == 5
+    assert len(functions) == 6
     (orders,) = [name for name in resources if name.startswith("Orders")]
     for function in functions:
         sources = function["Properties"]["Environment"]["Variables"]["ADMINVIEW_SOURCES"]
@@ -116,7 +116,7 @@ def test_the_librarys_own_handlers_run_unless_a_package_is_named() -> None:
             if one["Type"] == "AWS::Lambda::Function"
         }
 
-    names = ("api", "bulk", "replay", "sync", "totals", "verify")
+    names = ("api", "build", "bulk", "replay", "sync", "totals", "verify")
     assert handlers() == {f"adminview.handlers.{name}.handle" for name in names}
     assert handlers(handlers="lambdas") == {f"lambdas.{name}.handler" for name in names}
 

@@ -13,8 +13,12 @@ from tests.support.synthesis import Assembly
 SOURCES = ("Orders", "Payments", "Products", "Users")
 TABLES = [f"{name}.Arn" for name in SOURCES]
 MAPPINGS = [f"Follow{name}Mapping" for name in SOURCES]
-FUNCTIONS = ("Api", "Backfill", "Migrate", "Replay", "Sync", "Totals", "Verify")
+FUNCTIONS = ("Api", "Backfill", "Build", "Migrate", "Replay", "Sync", "Totals", "Verify")
 MACHINES = ("BackfillSegmentsMachine", "MigrateSegmentsMachine")
+OWN_VARIABLES = {
+    "Backfill": {"ADMINVIEW_VIEW_STREAM": "AdminViewTable.StreamArn"},
+    "Build": {"ADMINVIEW_BACKFILL_MACHINE": "BackfillSegmentsMachine"},
+}
 ALARMS = ("cloudwatch:DescribeAlarms", "*")  # found by state and prefix
 
 each_function = pytest.mark.parametrize("function", FUNCTIONS)
@@ -105,6 +109,7 @@ def test_the_environment_is_the_settings_and_powertools_own(dev: Assembly, funct
     )
     assert {name: dev.name(value) for name, value in variables.items()} == reported | {
         "POWERTOOLS_METRICS_NAMESPACE": "AdminView",
+        **OWN_VARIABLES.get(function, {}),
     }
 
 

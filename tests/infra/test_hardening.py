@@ -17,6 +17,7 @@ UNTAGGED = {  # AWS has no tags for them
     "AWS::SNS::Subscription",
     "AWS::SNS::TopicPolicy",
     "AWS::SQS::QueuePolicy",
+    "Custom::AdminViewBuild",
 }
 DAYS = {"dev": 7, "mixed": 7, "prod": 90, "everything": 90}
 

@@ -9,7 +9,6 @@ import pytest
 from aws_cdk import Duration
 
 from adminview.aws.settings import MIGRATE_MACHINE_OUTPUT
-from adminview.bulk.lease_table import progress_table
 from adminview.cdk import Stage
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.handlers.replay import _read_filter
@@ -23,13 +22,18 @@ from adminview.model.delivery import (
     SAVE_SECONDS,
 )
 from adminview.model.errors import SettingsError
+from adminview.model.readiness import progress_table
 from infra.stages import DEV, STAGES
 from lambdas.migrations.orders_delivery_date import delivery_date
 from tests.support.shop import registry
 from tests.support.synthesis import Assembly, imported, stream, synthesize
 
 TABLE_ARN = stream("legacy-orders").partition("/stream/")[0]
-RULES = {"Replay": ("rate(10 minutes)", {}), "Verify": ("rate(1 day)", {"sample": 0.01})}
+RULES = {
+    "Replay": ("rate(10 minutes)", {}),
+    "Verify": ("rate(1 day)", {"sample": 0.01}),
+    "Build": ("rate(15 minutes)", {}),
+}
 
 
 @pytest.mark.parametrize(
@@ -39,6 +43,7 @@ RULES = {"Replay": ("rate(10 minutes)", {}), "Verify": ("rate(1 day)", {"sample"
         ("Verify", "lambdas.verify.handler", 512, 900),
         ("Backfill", "lambdas.bulk.handler", 1024, 900),
         ("Migrate", "lambdas.bulk.handler", 1024, 900),
+        ("Build", "lambdas.build.handler", 512, 120),
     ],
 )
 def test_each_function_runs_its_handler(
@@ -117,6 +122,7 @@ def test_the_recovery_stack_holds_functions_rules_machines_and_the_progress_of_t
             *(function + rule) * len(RULES),
             *(function + machine + policies) * 2,
             "AWS::DynamoDB::GlobalTable",
+            "Custom::AdminViewBuild",
         ]
     )
 
@@ -179,6 +185,7 @@ def test_the_stage_says_how_often_and_how_much(
     assert schedules(synthesize(registry(), tmp_path)) == {
         "Replay": ("rate(5 minutes)", {}),
         "Verify": ("rate(7 days)", {"sample": 1}),
+        "Build": RULES["Build"],
     }
 
 
@@ -188,7 +195,7 @@ def test_the_stage_says_how_often_and_how_much(
         (replace(DEV, replay_every=None), "Replay"),
         (replace(DEV, verify_every=None), "Verify"),
     ],
-    ids=RULES,
+    ids=["Replay", "Verify"],
 )
 def test_a_stage_without_a_schedule_has_the_function_but_no_rule(
     stage: Stage, silent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -197,7 +204,7 @@ def test_a_stage_without_a_schedule_has_the_function_but_no_rule(
     assembly = synthesize(registry(), tmp_path)
     assert assembly.function(silent)["Handler"] == f"lambdas.{silent.lower()}.handler"
     assert schedules(assembly).keys() == RULES.keys() - {silent}
-    assert len(permissions_in(assembly)) == 1
+    assert len(permissions_in(assembly)) == len(RULES) - 1
 
 
 def test_a_replay_that_is_too_rare_for_records_that_lambda_gave_up_on_is_refused() -> None:
@@ -232,6 +239,6 @@ def test_imported_sources_are_replayed_verified_and_read_for_a_backfill_like_our
     assert resources_of(mixed, "Backfill", "dynamodb:UpdateItem") == [{totals}]
     assert resources_of(mixed, "Verify", "dynamodb:UpdateItem") == []
     assert resources_of(mixed, "Backfill", "dynamodb:Query") == [
-        {f"{view}/index/Owner"},
+        {f"{view}/index/Owner", totals},
         {"team-a-AdminViewTableProgress.Arn"},
     ]

@@ -171,9 +171,10 @@ def read(path: object) -> RolloutPhase:
 
 def test_a_wave_holds_indexes_as_they_are_described(tmp_path: Path) -> None:
     assert read(written(tmp_path, PHASE)) == RolloutPhase(
-        (OLDER, DROPPED), frozenset({"GSI2"}), PHASE["pending"]
+        (OLDER, DROPPED), frozenset({"GSI2"}), PHASE["pending"], planned=True
     )
-    assert read(written(tmp_path, {})) == read(None) == read("") == RolloutPhase()
+    assert read(written(tmp_path, {})) == RolloutPhase(planned=True)
+    assert read(None) == read("") == RolloutPhase()
 
 
 def test_an_index_that_stays_as_it_is_declared_is_there_once(tmp_path: Path) -> None:

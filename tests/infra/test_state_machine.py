@@ -67,7 +67,8 @@ def test_begin_lists_the_segments_and_each_is_worked_on(dev: Assembly, machine: 
         "Begin": ("Task", ["Each segment"]),
         "Each segment": ("Map", ["Finish"]),
         "Finish": ("Task", ["Then?"]),
-        "Then?": ("Choice", ["Again", "End"]),
+        "Then?": ("Choice", ["Pause", "Again", "End"]),
+        "Pause": ("Wait", ["Again"]),
         "Again": ("Pass", ["Begin"]),
         "End": ("Succeed", []),
     }
@@ -121,8 +122,10 @@ def test_the_output_is_what_finish_returns(dev: Assembly, machine: str) -> None:
 def test_an_event_that_begin_wants_to_follow_is_its_next_one(dev: Assembly, machine: str) -> None:
     states = definition(dev, machine)["States"]
     assert states["Then?"]["Choices"] == [
-        {"Variable": "$.then", "IsPresent": True, "Next": "Again"}
+        {"Variable": "$.wait", "IsPresent": True, "Next": "Pause"},
+        {"Variable": "$.then", "IsPresent": True, "Next": "Again"},
     ]
+    assert (states["Pause"]["SecondsPath"], states["Pause"]["Next"]) == ("$.wait", "Again")
     assert states["Again"]["Parameters"] == {"default": {}, "input.$": "$.then", "fixed": {}}
 
 
@@ -198,7 +201,7 @@ def test_begin_answers_what_the_machine_looks_for_with_items_that_work_understan
     merge = definition(dev, machine)["States"]["Merge"]["Parameters"]
     event = merge["default"] | given | {"segments": 1} | merge["fixed"]
     bulk = cast("Bulk", OneSegment())
-    crew = BulkDependencies(lambda *_: bulk, lambda *_: None, Mock(Observability))
+    crew = BulkDependencies(lambda *_: bulk, lambda *_: None, Mock(Observability), Mock())
     reported = run_step(event, Context(), crew)
     each = each_segment(dev, machine)
     (item,) = reported[each["ItemsPath"].removeprefix("$.")]

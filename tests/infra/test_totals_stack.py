@@ -150,7 +150,10 @@ ALLOWED = {
         ("dynamodb:BatchGetItem", f"{TOTALS}.Arn"),
         ("dynamodb:Scan", f"{TOTALS}.Arn"),
     },
-    "Backfill": {  # `verify --totals --deployed --repair` lets unused totals expire
+    # `verify --totals --deployed --repair` lets unused totals expire; a build waits for the totals.
+    "Backfill": {
+        ("dynamodb:DescribeStream", f"{VIEW}.StreamArn"),
+        ("dynamodb:Query", f"{TOTALS}.Arn"),
         ("dynamodb:BatchGetItem", f"{TOTALS}.Arn"),
         ("dynamodb:Scan", f"{TOTALS}.Arn"),
         ("dynamodb:UpdateItem", f"{TOTALS}.Arn"),

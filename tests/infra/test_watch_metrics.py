@@ -12,7 +12,12 @@ from typing import Any
 
 import pytest
 
-from adminview.aws.observability import DriftObserver, Observability, TotalsObserver
+from adminview.aws.observability import (
+    BuildObserver,
+    DriftObserver,
+    Observability,
+    TotalsObserver,
+)
 from adminview.aws.settings import NAMESPACE
 from adminview.aws.totals_table import TotalsTable
 from adminview.handlers.replay import replay
@@ -79,6 +84,7 @@ def emitted(capsys: pytest.CaptureFixture[str]) -> set[Counted]:
     table = TotalsTable(unused, "AdminViewTotals", time)
     add_up(MALFORMED, Context(), TotalsRuntime(table, observer_of_totals))
     DriftObserver(service=SERVICE).verified(ALL_TOTALS, {}, 0, "")
+    BuildObserver(service=SERVICE).checked({}, 60.0)
     found = counted(capsys.readouterr().out)
     return {
         (namespace, name, frozenset({(on, _alike(on, value)) for on, value in where}))
@@ -224,6 +230,7 @@ RINGS: dict[str, tuple[list[float | None], list[float | None]]] = {
     "drift-Orders": ([1], [0]),
     "unverified": ([1, 1], [1, 0]),
     "api-errors": ([3], [2]),
+    "unbuilt": ([6 * HOUR], [6 * HOUR - 1]),
     "failed-execution-BackfillSegments": ([1], [None]),
 }
 
@@ -249,5 +256,5 @@ def test_an_alarm_on_a_rare_metric_keeps_its_state_until_the_next_value(dev: Ass
         if alarm.properties["TreatMissingData"] == "ignore" and alarm.rings(None) is None
     }
     drift = {"drift-unknown", "totals-drift", *(f"drift-{one}" for one in SOURCES)}
-    assert lasting == drift | {"oldest-letter"}
+    assert lasting == drift | {"oldest-letter", "unbuilt"}
     assert [name for name, alarm in alarms.items() if alarm.rings(None, None)] == []

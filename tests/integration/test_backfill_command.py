@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from adminview.bulk.lease_table import progress_table
 from adminview.cli.bulk.segment_pool import Watch
 from adminview.cli.main import app
 from adminview.local.local_cloud import LocalCloud
+from adminview.model.readiness import progress_table
 from adminview.model.row import VIEW_TABLE
 from tests.support.model import PAYMENT, PRODUCT, USER, order, registry
 

@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import expect
 
-from adminview.bulk.lease_table import progress_table
 from adminview.cli.planning.record import PlanRecord
 from adminview.examples.shop import sample_data as shop
+from adminview.model.readiness import progress_table
 from adminview.model.row import VIEW_TABLE
 from tests.support.bulk_steps import SteppedRun
 from tests.support.console_browser import Console

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from adminview.bulk.lease_table import progress_table
 from adminview.bulk.runs import EVERYTHING
 from adminview.cli.planning.record import PlanRecord
 from adminview.local.local_cloud import LocalCloud
+from adminview.model.readiness import progress_table
 from adminview.model.row import VIEW_TABLE
 from tests.support.bulk_steps import SteppedRun
 from tests.support.console import ConsoleClient, console_of

@@ -10,7 +10,7 @@ import pytest
 from adminview.aws.attribute_codec import from_boto3
 from adminview.aws.deadline import Deadline
 from adminview.aws.totals_table import Boto3Updater, HttpUpdater, TotalsTable, Updater
-from adminview.cli.deployment.totals_probes import TotalsProbes
+from adminview.bulk.totals_probes import TotalsProbes
 from adminview.local.engines import Engine, EngineName
 from adminview.local.event_source.invocation import InvokedFunction, LambdaContext
 from adminview.local.local_cloud import LocalCloud, direct_client_to

@@ -2,9 +2,9 @@
 
 from typing import Any, cast
 
+from adminview.bulk.completions import CompletionMarkers
 from adminview.bulk.lease_table import LeaseTable
 from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP
-from adminview.cli.deployment.completions import CompletionMarkers
 from adminview.model.delivery import REPLAY_SECONDS
 from adminview.model.errors import ServiceError
 from adminview.reconcile.expected_rows import expected_rows

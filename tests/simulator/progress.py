@@ -3,8 +3,8 @@
 from json import loads
 from typing import Any
 
-from adminview.bulk.lease_table import progress_table
 from adminview.bulk.runs import BACKFILL
+from adminview.model.readiness import progress_table
 from tests.simulator.calls import Calls
 from tests.simulator.faults import Fault
 from tests.support.fakes import TABLE, refusal

@@ -13,12 +13,13 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
-from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable, progress_table
+from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable
 from adminview.bulk.runs import Bulk
 from adminview.bulk.segment import Segment, SegmentState
 from adminview.bulk.worker import SegmentWorker
 from adminview.model import Item, Registry, Row, Source, number, view
 from adminview.model.limits import ROW_LIMIT
+from adminview.model.readiness import progress_table
 from adminview.model.row import RowKey, provenance
 from adminview.model.total import totals_table
 from adminview.sync.derive import derive

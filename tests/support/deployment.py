@@ -26,6 +26,7 @@ from tests.support.aws_descriptions import (
 )
 from tests.support.fakes import NO_WAIT, refusal
 from tests.support.model import registry
+from tests.support.readiness import record_item
 
 QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/111122223333/Letters"
 QUEUE, VIEW = ARN.format("sqs", "Letters"), ARN.format("dynamodb", "table/AdminViewTable")
@@ -61,7 +62,7 @@ class Deployment:
     attached: list[str] = field(default_factory=list)
     managed: dict[str, Response] = field(default_factory=dict)  # policies, by ARN
     denied: dict[str, Response] = field(default_factory=dict)  # by action
-    progress: list[Response] = field(default_factory=list)
+    progress: list[Response] = field(default_factory=lambda: [record_item(registry())])
     refused: dict[str, Exception] = field(default_factory=dict)  # by the name of the call
     requests: list[str] = field(default_factory=list)
 
@@ -143,6 +144,10 @@ class Client:
 
     def describe_time_to_live(self, TableName: str) -> Any:  # noqa: N803
         return {"TimeToLiveDescription": self.here.expiry[TableName]}
+
+    def get_item(self, Key: Any, **_: Any) -> Any:  # noqa: N803
+        found = [item for item in self.here.progress if Key.items() <= item.items()]
+        return {"Item": found[0]} if found else {}
 
     def query(self, ExpressionAttributeValues: Any, **_: Any) -> Any:  # noqa: N803
         run = ExpressionAttributeValues[":pk"]["S"]

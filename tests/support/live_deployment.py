@@ -158,7 +158,7 @@ class Lab:
         def go(bulk: Bulk, run: str) -> Any:
             return SegmentPool(bulk, run, stop, 0, lambda _: self.page_done()).work(1)
 
-        builder = BulkBuilder(self.bulk, progress, model.fingerprint, go)
+        builder = BulkBuilder(self.bulk, progress, model.description(), go)
         arguments: dict[str, Any] = {
             "model": model.description(),
             "read": self.read,

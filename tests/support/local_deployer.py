@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adminview.aws.table_description import TableDescription
+from adminview.bulk.totals_probes import TotalsProbes
 from adminview.cli.deployment.facts import Declared
 from adminview.cli.deployment.read import Tables
 from adminview.cli.deployment.stacks import API, SOURCES, SYNC, TOTALS, VIEW, WATCH
-from adminview.cli.deployment.totals_probes import TotalsProbes
 from adminview.cli.planning.steps import Phase, WarmUp
 from adminview.local.event_source import EventSource
 from adminview.local.local_cloud import LocalCloud

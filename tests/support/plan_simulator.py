@@ -7,7 +7,8 @@ from json import dumps
 from typing import Any, NoReturn
 
 from adminview.aws.table_description import CREATING, DELETING, TableIndex
-from adminview.cli.deployment.facts import Declared, Deployed, Marker
+from adminview.bulk.completions import Marker
+from adminview.cli.deployment.facts import Declared, Deployed
 from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, TOTALS, VIEW, WATCH
 from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan

@@ -1,6 +1,6 @@
 """A simulated deployment that a plan is applied to, step by step."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -87,6 +87,12 @@ class Site:
 
     def invalidate(self, step: DeployCode) -> None:
         self.code = step
+
+    def record(self) -> None:
+        """Record nothing."""
+
+    def complete(self, pending: Collection[str]) -> None:
+        assert set(pending) <= {shape["name"] for shape in self.model["patterns"]}
 
     def backfill(self, source: str) -> str:
         if not self.trouble:

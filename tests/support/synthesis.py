@@ -123,9 +123,10 @@ class Assembly:
         added = [policy for policy in added if role in map(self.name, policy["Roles"])]
         for policy in [*held.get("Policies", []), *added]:
             for statement in policy["PolicyDocument"]["Statement"]:
-                assert statement.keys() == {"Action", "Effect", "Resource"}
+                assert statement.keys() - {"Condition"} == {"Action", "Effect", "Resource"}
                 assert statement["Effect"] == "Allow"
-                resources = [self.name(one) for one in _several(statement["Resource"])]
+                items = _items(statement["Condition"]) if "Condition" in statement else ""
+                resources = [self.name(one) + items for one in _several(statement["Resource"])]
                 yield sorted(_several(statement["Action"])), sorted(resources)
 
     def outputs(self) -> dict[str, str]:
@@ -236,6 +237,14 @@ def imported(table: str) -> dict[str, str]:
         "streamArn": stream(table),
         "streamViewType": "NEW_AND_OLD_IMAGES",
     }
+
+
+def _items(condition: dict[str, Any]) -> str:
+    """Name the items of a table that a statement is about, the only condition that one has."""
+    keys = condition.get("ForAllValues:StringEquals", {}).get("dynamodb:LeadingKeys")
+    assert keys
+    assert condition == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": keys}}
+    return f", items {', '.join(keys)}"
 
 
 def _several(value: Any) -> list[Any]:

@@ -48,7 +48,7 @@ def progress() -> Progress:
 def builder(progress: Any) -> BulkBuilder:
     bulk: Any = Bulk(progress.done)
     check: Callable[[Any], None] = lambda some: progress.done.append(("check", list(some)))  # noqa: E731
-    return BulkBuilder(lambda: bulk, progress, "m2", bulk.go, check)
+    return BulkBuilder(lambda: bulk, progress, {"fingerprint": "m2"}, bulk.go, check)
 
 
 def test_a_backfill_checks_that_the_stream_is_followed_and_goes_on(progress: Progress) -> None:

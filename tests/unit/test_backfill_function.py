@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -48,7 +49,7 @@ class Function:
     def __call__(self, seconds: Any = 900, **event: Any) -> Any:
         observer: Any = self.told
         context = Context(int(seconds * 1000))
-        return run_step(event, context, BulkDependencies(self._make, self._check, observer))
+        return run_step(event, context, BulkDependencies(self._make, self._check, observer, Mock()))
 
     def _make(self, reads: RateLimiter, writes: RateLimiter) -> Bulk:
         self.rates.append((reads.per_second, writes.per_second))

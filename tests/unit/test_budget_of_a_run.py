@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, field, replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -61,7 +62,9 @@ class Function:
         observer: Any = Observer()
         context = Context(int(seconds * 1000))
         given = json.loads(json.dumps(event))
-        return run_step(given, context, BulkDependencies(self._make, lambda *_: None, observer))
+        return run_step(
+            given, context, BulkDependencies(self._make, lambda *_: None, observer, Mock())
+        )
 
     @property
     def allowed(self) -> float:

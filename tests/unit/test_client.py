@@ -21,6 +21,7 @@ from adminview.model.errors import DeclarationError, ServiceError, SettingsError
 from tests.support.fakes import refusal
 from tests.support.model import registry
 from tests.support.query_table import FakeTable, Lab, make_registry
+from tests.support.readiness import record_item
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = Settings("the-view", "https://queue", {"Orders": "prod-Orders"}, "abc")
@@ -33,6 +34,7 @@ class FakeAws:
         self.stacks: dict[str, dict[str, str]] = {}
         self.error: Exception | None = None
         self.options: dict[str, dict[str, Any]] = {}
+        self.built: Any = record_item(registry())
         self.deploy("AdminView-prod")
 
     def deploy(self, name: str, **patterns: Any) -> None:
@@ -44,6 +46,10 @@ class FakeAws:
         assert config.retries
         self.options[service] = {name: value for name, value in options.items() if value}
         return self
+
+    def get_item(self, TableName: str, **_: Any) -> Any:  # noqa: N803 - boto3's
+        assert TableName == "the-viewProgress"
+        return {"Item": self.built} if self.built else {}
 
     def describe_stacks(self, StackName: str) -> Any:  # noqa: N803 - boto3's
         if self.error:
@@ -91,9 +97,20 @@ def test_a_stage_is_found_by_the_outputs_of_its_stacks(aws: FakeAws) -> None:
 
 def test_access_patterns_that_are_not_ready_are_those_of_the_deployed_api(aws: FakeAws) -> None:
     aws.deploy("team-AdminView-prod", pending={"orders-of-user": None})
-    with pytest.raises(PatternNotReadyError, match="query it again when `adminview apply`"):
+    with pytest.raises(PatternNotReadyError, match="is not ready"):
         connect(stage="prod", prefix="team-").query("orders-of-user", user_id="u")
     assert connect(stage="prod").query("orders-of-user", user_id="u")
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_an_access_pattern_whose_rows_are_not_built_is_not_ready(
+    aws: FakeAws,
+    recorded: bool,  # noqa: FBT001 - a case
+) -> None:
+    aws.built = record_item(registry(), without=("orders-of-user",)) if recorded else None
+    view = connect(stage="prod")
+    with pytest.raises(PatternNotReadyError):
+        view.query("orders-of-user", user_id="u")
 
 
 def test_the_environment_has_the_defaults_of_stage_and_prefix(

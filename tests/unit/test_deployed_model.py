@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from adminview.aws.aws_calls import Aws
+from adminview.bulk.completions import Marker
 from adminview.bulk.lease_table import LeaseTable
 from adminview.cli.deployment.deployment import Deployment
-from adminview.cli.deployment.facts import Deployed, Marker
+from adminview.cli.deployment.facts import Deployed
 from adminview.cli.deployment.read import EngineReader, StackReader, Tables, imported_sources
 from adminview.cli.planning.planner import make_plan
 from adminview.model.errors import SettingsError

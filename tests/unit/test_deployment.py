@@ -26,6 +26,7 @@ from adminview.local.settings import declared
 from adminview.model.errors import QueryError, SettingsError
 from tests.support.fakes import refusal
 from tests.support.model import registry
+from tests.support.readiness import record_item
 
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError
@@ -57,10 +58,14 @@ class FakeAws:
         self.refusal: ClientError | None = None
         self.invoked: list[tuple[str, Any]] = []
         self.configs: dict[str, Any] = {}
+        self.unbuilt: tuple[str, ...] = ()  # access patterns
 
     def client(self, service: str, config: Any = None) -> "FakeAws":
         self.configs[service] = config
         return self
+
+    def get_item(self, **_: Any) -> Any:
+        return {"Item": record_item(registry(), without=self.unbuilt)}
 
     def describe_stacks(self, StackName: str) -> Any:  # noqa: N803 - boto3's
         if self.refusal:
@@ -174,8 +179,13 @@ def test_pending_patterns_are_read_from_the_api_of_the_named_stage(aws: FakeAws)
     pending = {"orders-by-status": None, "order-by-payment": "GSI3"}
     aws.stacks["team-AdminView-prod-Api"] = questions(pending=pending)
     aws.stacks["AdminView-dev-Api"] = questions()
+    for name in ("team-AdminView-prod-Sync", "AdminView-dev-Sync"):
+        aws.stacks[name] = {"Settings": json.dumps(SETTINGS.to_env())}
     assert find_pending(registry(), named("prod", "team-", {})) == pending
     assert find_pending(registry(), named(None, "", {})) == {}
+    aws.unbuilt = ("orders-of-user", "order-by-payment")
+    unbuilt = dict.fromkeys(aws.unbuilt)
+    assert find_pending(registry(), named("prod", "team-", {})) == unbuilt | pending
 
 
 def test_access_patterns_of_another_model_are_not_sent_to_a_deployment(aws: FakeAws) -> None:

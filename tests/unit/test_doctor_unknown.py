@@ -93,7 +93,12 @@ def test_a_sync_stack_of_another_version_is_reported_once_for_all_sources(here: 
     here.output(SYNC, "Mappings", "not JSON")
     found = here.examine()
     assert found["sources"].summary.startswith(f"stack {SYNC!r} has no valid output 'Settings'")
-    assert states(here, State.UNKNOWN) == ["sources", "mappings", "bulk work"]
+    assert states(here, State.UNKNOWN) == [
+        "access patterns",
+        "sources",
+        "mappings",
+        "bulk work",
+    ]
 
 
 def test_a_check_that_is_surprised_is_unknown_and_quotes_nothing() -> None:

@@ -71,7 +71,7 @@ def test_a_pending_pattern_is_refused_however_it_is_queried(
             way()
         assert str(caught.value) == (
             "access pattern 'of-colour' is not ready: its rows are still being backfilled; "
-            "query it again when `adminview apply` has finished"
+            "`adminview doctor` shows whether a backfill is running"
         )
     assert table.requests == []
     assert query_engine.count("heavy", colour="red", least=2) == 5, "the others are answered"

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from adminview.aws.table_description import TableIndex
+from adminview.bulk.completions import Marker
 from adminview.cdk.options.rollout_phase import RolloutPhase
-from adminview.cli.deployment.facts import Deployed, Marker, RowCounts
+from adminview.cli.deployment.facts import Deployed, RowCounts
 from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.planner import make_plan
 from adminview.cli.planning.refusals import in_use

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from adminview.aws.deadline import Deadline
+from adminview.bulk.completions import CompletionMarkers, Marker, markers, sweeps
 from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable
 from adminview.bulk.segment import Segment, SegmentState
-from adminview.cli.deployment.completions import CompletionMarkers, markers, sweeps
-from adminview.cli.deployment.facts import Marker
 from adminview.model.errors import BulkError
 from tests.support.plan_stacks import Cloud, ever
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -271,11 +272,12 @@ class Waiting:
 def test_patterns_on_totals_are_switched_on_when_the_totals_have_caught_up(stopped: bool) -> None:  # noqa: FBT001
     deployer: Any = Waiting()
     nothing: Any = None
+    builder: Any = Mock()
     runner = PlanRunner(
         model=FIRST,
         read=nothing,
         deployer=deployer,
-        builder=nothing,
+        builder=builder,
         now=lambda: 0.0,
         sleep=lambda _: None,
         stopped=lambda: stopped,
@@ -283,6 +285,7 @@ def test_patterns_on_totals_are_switched_on_when_the_totals_have_caught_up(stopp
     step = DeployApi(reason="", on=("daily-sales",), totals=("DailySales",))
     assert runner._deploy(step) is not stopped
     assert deployer.calls == ["await totals", *([] if stopped else ["Api"])]
+    assert builder.complete.called is not stopped, "it is recorded before the API reads it"
     deployer.calls.clear()
     assert runner._deploy(replace(step, totals=()))
     assert deployer.calls == ["Api"]

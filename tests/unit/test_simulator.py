@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from adminview.cli.deployment.completions import CompletionMarkers
+from adminview.bulk.completions import CompletionMarkers
 from tests.simulator.choices import Choices
 from tests.simulator.deployment import deploy
 from tests.simulator.faults import OF_TOTALS, Fault

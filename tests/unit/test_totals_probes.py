@@ -6,8 +6,8 @@ from zlib import crc32
 
 import pytest
 
-from adminview.cli.deployment import totals_probes
-from adminview.cli.deployment.totals_probes import Shards, TotalsProbes
+from adminview.bulk import totals_probes
+from adminview.bulk.totals_probes import Shards, TotalsProbes
 from adminview.model.errors import ServiceError, SettingsError
 from adminview.totals.position import position_name
 from tests.support.fakes import NO_WAIT, refusal

@@ -21,6 +21,7 @@ from adminview.aws.settings import (
     PATTERNS_OUTPUT,
 )
 from adminview.cdk.constructs.python_function import LogGroup, PythonFunction, add_metadata
+from adminview.cdk.constructs.recovery_access import may_read_readiness
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
 from adminview.cdk.constructs.table import AdminViewTable
 from adminview.cdk.constructs.totals import may_query_totals
@@ -82,6 +83,7 @@ class QueryApi(Construct):
             statements=[
                 *_may_read(view.table, views, options.phase),
                 *may_query_totals(self, options),
+                may_read_readiness(self, options),
             ],
             unscoped=ALARMS_ARE_LISTED,
             options=options,

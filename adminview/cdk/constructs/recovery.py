@@ -1,26 +1,31 @@
 """The functions that repair the view, or report that it differs from its sources."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from aws_cdk import CfnOutput, Duration
+from aws_cdk import CfnOutput, CustomResource, Duration
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from adminview.aws.settings import (
+    BACKFILL_MACHINE,
     BACKFILL_MACHINE_OUTPUT,
     MIGRATE_MACHINE_OUTPUT,
     REPLAY_FUNCTION_OUTPUT,
     VERIFY_FUNCTION_OUTPUT,
+    VIEW_STREAM,
 )
-from adminview.bulk.lease_table import progress_table
+from adminview.bulk.builds import DEPLOYMENT, PLAN
 from adminview.cdk.constructs.python_function import PythonFunction
 from adminview.cdk.constructs.recovery_access import (
     may_backfill,
+    may_build,
     may_migrate,
     may_replay,
     may_verify,
@@ -29,15 +34,19 @@ from adminview.cdk.constructs.segment_machine import SegmentMachine
 from adminview.cdk.constructs.source_tables import SourceStream
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
 from adminview.cdk.constructs.table import AdminViewTable, Table
-from adminview.cdk.constructs.totals import may_verify_totals
+from adminview.cdk.constructs.totals import may_await_totals, may_verify_totals, totals_stream
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.model.attribute import PK, SK
 from adminview.model.delivery import REPLAY_SECONDS
+from adminview.model.readiness import progress_table
 
 # For processor time, which is in proportion; no function holds more than a few pages.
 MEMORY_MB: Final = 512
 BULK_MEMORY_MB: Final = 1024  # it processes all items of a table
 MAX_SECONDS: Final = 900  # set by Lambda
+BUILD_SECONDS: Final = 120
+ANSWER_SECONDS: Final = 300  # CloudFormation gives up; by default only after an hour
+CHECK_EVERY: Final = Duration.minutes(15)
 
 
 class ScheduledInvocation(Construct):
@@ -107,11 +116,17 @@ class Recovery(Construct):
         totals = may_verify_totals(self, options)
         self._add_verify([*may_verify(view.table, streams, self.progress), *totals])
         repaired = may_verify_totals(self, options, repair=True)
-        written = may_backfill(view.table, sync.dead_letters, streams, sync.mappings, self.progress)
-        self._add_backfill(
-            [*written, *repaired],
+        stream = totals_stream(view, options)
+        machine = self._add_backfill(
+            [
+                *may_backfill(view.table, sync.dead_letters, streams, sync.mappings, self.progress),
+                *repaired,
+                *may_await_totals(self, options, stream),
+            ],
             {source: mapping.ref for source, mapping in sync.mappings.items()},
+            {VIEW_STREAM: stream} if stream else {},
         )
+        self.build = self._add_build(options, machine)
         sources = {migration.source.name for migration in options.migrations}
         if migrated := [stream for stream in streams if stream.source.name in sources]:
             self._add_migrate(migrated)
@@ -147,15 +162,21 @@ class Recovery(Construct):
         CfnOutput(self, VERIFY_FUNCTION_OUTPUT, value=verify.function_name)
 
     def _add_backfill(
-        self, statements: Sequence[iam.PolicyStatement], mappings: Mapping[str, str]
-    ) -> None:
+        self,
+        statements: Sequence[iam.PolicyStatement],
+        mappings: Mapping[str, str],
+        environment: Mapping[str, str],
+    ) -> sfn.StateMachine:
         backfill = self._function(
             "Backfill",
             handler="bulk",
             description="Backfills AdminViewTable from its source tables, sweeps and verifies it",
             memory_mb=BULK_MEMORY_MB,
             timeout=Duration.seconds(MAX_SECONDS),
+            environment=environment,
             statements=statements,
+            # An export of the stream would forbid to turn it off after the last total.
+            weak=bool(environment),
         ).function
         machine = self._machine(
             "BackfillSegments",
@@ -167,6 +188,37 @@ class Recovery(Construct):
         ).machine
         CfnOutput(self, BACKFILL_MACHINE_OUTPUT, value=machine.state_machine_arn)
         CfnOutput(self, "BackfillFunctionName", value=backfill.function_name)
+        return machine
+
+    def _add_build(self, options: DeploymentOptions, machine: sfn.StateMachine) -> CustomResource:
+        """Start to build the rows in each deployment that changes the model."""
+        build = self._function(
+            "Build",
+            handler="build",
+            description="Starts to build the rows of a new model, and reports what is not ready",
+            memory_mb=MEMORY_MB,
+            timeout=Duration.seconds(BUILD_SECONDS),
+            environment={BACKFILL_MACHINE: machine.state_machine_arn},
+            statements=may_build(machine, self.progress),
+            # CloudFormation waits for an answer through S3, also when it rolls back. In a VPC
+            # without a way there, no deployment could end. The function reads no item.
+            options=replace(options, network=None),
+        ).function
+        ScheduledInvocation(self, "RepeatBuild", function=build, every=CHECK_EVERY, event={})
+        resource = CustomResource(
+            self,
+            "BuildModel",
+            resource_type="Custom::AdminViewBuild",
+            service_token=build.function_arn,
+            service_timeout=Duration.seconds(ANSWER_SECONDS),
+            properties={
+                "Model": options.views.fingerprint,
+                "Owner": PLAN if options.phase.planned else DEPLOYMENT,
+            },
+        )
+        # The execution must find the new code.
+        resource.node.add_dependency(machine)
+        return resource
 
     def _add_migrate(self, migrated: Sequence[SourceStream]) -> None:
         # A function of its own, because no other role may write to a source.

@@ -7,8 +7,12 @@ from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
+from aws_cdk import aws_stepfunctions as sfn
+from constructs import Construct
 
 from adminview.cdk.constructs.source_tables import SourceStream
+from adminview.cdk.options.deployment import DeploymentOptions
+from adminview.model.readiness import READY, progress_table
 from adminview.model.row import OWNER_INDEX
 
 
@@ -91,6 +95,37 @@ def may_backfill(
         ),
         _keep_progress(progress),
     ]
+
+
+def may_build(machine: sfn.IStateMachine, progress: dynamodb.ITableV2) -> list[iam.PolicyStatement]:
+    """Return the permissions to record the deployed model and to start its build."""
+    return [
+        iam.PolicyStatement(
+            actions=["states:StartExecution"], resources=[machine.state_machine_arn]
+        ),
+        iam.PolicyStatement(
+            actions=["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"],
+            resources=[progress.table_arn],
+        ),
+    ]
+
+
+def may_read_readiness(scope: Construct, options: DeploymentOptions) -> iam.PolicyStatement:
+    """Return the permission to read which access patterns are ready.
+
+    The rest of the progress table contains keys of items. The table is named, not imported: an
+    export would tie the API to the stack that has it.
+    """
+    table = Stack.of(scope).format_arn(
+        service="dynamodb",
+        resource="table",
+        resource_name=progress_table(options.view_table),
+    )
+    return iam.PolicyStatement(
+        actions=["dynamodb:BatchGetItem"],
+        resources=[table],
+        conditions={"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [READY]}},
+    )
 
 
 def may_migrate(

@@ -55,7 +55,8 @@ class SegmentMachine(Construct):
     invocation of *function*. The output is what the function returns to Finish: segments have no
     output, because Step Functions limits that of all segments to 256 KB. A failed segment fails the
     execution; a redrive or the next execution continues where it stopped. The function decides how
-    many items of a run may fail. If Begin returns an event to follow, Begin gets it at the end.
+    many items of a run may fail. If Begin returns an event to follow, Begin gets it at the end,
+    after the seconds that it returns to wait, if any.
 
     Written in JSONPath: the local cloud supports no JSONata in a distributed map.
     """
@@ -96,8 +97,13 @@ class SegmentMachine(Construct):
             },
         ).next(begin)
         end = sfn.Succeed(self, "End", state_name="End", output_path="$.finished.Payload")
-        follows = sfn.Choice(self, "Follows", state_name="Then?").when(
-            sfn.Condition.is_present("$.then"), again
+        pause = sfn.Wait(
+            self, "Pause", state_name="Pause", time=sfn.WaitTime.seconds_path("$.wait")
+        ).next(again)
+        follows = (
+            sfn.Choice(self, "Follows", state_name="Then?")
+            .when(sfn.Condition.is_present("$.wait"), pause)
+            .when(sfn.Condition.is_present("$.then"), again)
         )
         log_group = LogGroup(self, "Logs", options=options, delivered=f"states/{id_}")
         self.machine = sfn.StateMachine(

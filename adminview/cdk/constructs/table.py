@@ -8,6 +8,7 @@ from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
 from adminview.cdk.bundle import view_requirements
+from adminview.cdk.index_changes import note_index_changes
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.checks.finding import Level
 from adminview.checks.static import static_findings
@@ -75,6 +76,7 @@ class AdminViewTable(Construct):
     def __init__(self, scope: Construct, id_: str, *, options: DeploymentOptions) -> None:
         super().__init__(scope, id_)
         report_findings(self, options)
+        note_index_changes(self, options)
         self.table = Table(
             self,
             "AdminViewTable",

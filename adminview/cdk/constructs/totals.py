@@ -111,6 +111,23 @@ def may_verify_totals(
     ]
 
 
+def totals_stream(view: AdminViewTable, options: DeploymentOptions) -> str | None:
+    """Return the ARN of the stream that the totals function follows; None without totals."""
+    return stream_of(view.table) if options.has_totals else None
+
+
+def may_await_totals(
+    scope: Construct, options: DeploymentOptions, stream_arn: str | None
+) -> list[iam.PolicyStatement]:
+    """Return the permissions to see whether the totals include all rows; none without totals."""
+    if stream_arn is None:
+        return []
+    return [
+        iam.PolicyStatement(actions=["dynamodb:DescribeStream"], resources=[stream_arn]),
+        iam.PolicyStatement(actions=["dynamodb:Query"], resources=[_table_arn(scope, options)]),
+    ]
+
+
 def _table_arn(scope: Construct, options: DeploymentOptions) -> str:
     """Return the ARN of the totals table from its name.
 

@@ -8,7 +8,7 @@ from typing import Final
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from adminview.aws.observability import DRIFT, LAG, OLDEST_LETTER, TOTALS_SKIPPED
+from adminview.aws.observability import DRIFT, LAG, NOT_READY, OLDEST_LETTER, TOTALS_SKIPPED
 from adminview.aws.stream_metrics import (
     age_metric,
     dropped_metric,
@@ -105,6 +105,8 @@ def alarms(resources: MonitoredResources) -> Iterator[Alarm]:
     for index in resources.indexes:
         yield Alarm(rules.INDEX_THROTTLING, metrics.throttled(view, index), index)
     yield Alarm(rules.API_ERRORS, metrics.of_api(resources.api, "5xx"))
+    waited = metrics.own_metric(resources.service, NOT_READY, statistic="Maximum")
+    yield Alarm(rules.UNBUILT, waited)
     for name, arn in resources.machines.items():
         failed = metrics.of_machine(arn, "ExecutionsFailed")
         yield Alarm(rules.FAILED_EXECUTION, failed, name)

@@ -6,7 +6,7 @@ from typing import Final
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from adminview.aws.concurrency import batched
-from adminview.aws.observability import LAG, TOTALS_LAG, TOTALS_SKIPPED, TOTALS_UPDATED
+from adminview.aws.observability import LAG, NOT_READY, TOTALS_LAG, TOTALS_SKIPPED, TOTALS_UPDATED
 from adminview.aws.stream_metrics import age_metric
 from adminview.cdk.monitoring import metrics
 from adminview.cdk.monitoring.alarms import MonitoredResources, MonitoredTotals
@@ -76,7 +76,7 @@ def _shared(resources: MonitoredResources) -> Iterator[Row]:
         _graph("View table: throttled reads and writes", throttled),
         _graph("API", [metrics.of_api(resources.api, name) for name in ("Count", "4xx", "5xx")]),
     ]
-    yield [
+    functions: Row = [
         _graph(
             f"Functions: {name.lower()}",
             [
@@ -86,6 +86,8 @@ def _shared(resources: MonitoredResources) -> Iterator[Row]:
         )
         for name in ("Invocations", "Errors", "Throttles")
     ]
+    waited = metrics.own_metric(resources.service, NOT_READY, statistic="Maximum")
+    yield [*functions, _graph("Access patterns: seconds not ready", [waited])]
 
 
 def _graph(title: str, left: Sequence[cloudwatch.IMetric]) -> cloudwatch.GraphWidget:

@@ -193,6 +193,15 @@ UNVERIFIED: Final = Rule(
     of=2,
     missing=REPORTED,
 )
+# A failed execution rings at once. This rings for what no execution is working on any more, or for
+# a build that takes unexpectedly long. In seconds.
+UNBUILT: Final = Rule(
+    name="unbuilt",
+    meaning="Access patterns of the deployed model have not been ready for 6 hours.",
+    at=6 * HOUR,
+    period=Duration.hours(1),
+    missing=AS_BEFORE,
+)
 # A single server error may be transient.
 API_ERRORS: Final = Rule(name="api-errors", meaning="The API returns server errors (5xx).", at=3)
 FAILED_EXECUTION: Final = Rule(

@@ -11,7 +11,6 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from adminview.aws.settings import deployment_name, stack_name
-from adminview.bulk.lease_table import progress_table
 from adminview.cdk.bundle import build_bundle
 from adminview.cdk.options import alarm_contact, api_access, network
 from adminview.cdk.options.alarm_contact import AlarmContact
@@ -24,6 +23,7 @@ from adminview.cdk.options.rollout_phase import RolloutPhase
 from adminview.cdk.options.stage import BUDGET_KEYS, Stage, stage_named, with_budgets
 from adminview.model import Migration, Registry, Source
 from adminview.model.errors import SettingsError
+from adminview.model.readiness import progress_table
 from adminview.model.row import VIEW_TABLE
 from adminview.model.source import TABLE_NAME
 from adminview.model.total import totals_table

@@ -35,6 +35,7 @@ class RolloutPhase:
     without: frozenset[str] = frozenset()
     pending: Mapping[str, str | None] = field(default_factory=dict)
     keep_totals: bool = False
+    planned: bool = False  # whether a plan deploys, and builds the rows
 
     def indexes(self, registry: Registry) -> tuple[Index, ...]:
         """Return the indexes that the table has in this phase."""
@@ -73,7 +74,7 @@ class RolloutPhase:
         pending = PendingPatterns.read(entries.get(PENDING, {}), f"{where}{PENDING}").patterns
         keep = tuple(_index(where, shape) for shape in entries.get(KEEP, []))
         without = frozenset(entries.get(WITHOUT, []))
-        phase = cls(keep, without, pending, keep_totals=entries.get(TOTALS, False))
+        phase = cls(keep, without, pending, keep_totals=entries.get(TOTALS, False), planned=True)
         for problem in (*phase._index_problems(registry), *phase._pattern_problems(registry)):
             raise SettingsError(where + problem)
         return phase

@@ -15,12 +15,13 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
 from adminview.aws.settings import Settings
 from adminview.aws.table_scanner import TableScanner
-from adminview.bulk.lease_table import LeaseTable, progress_table
+from adminview.bulk.lease_table import LeaseTable
 from adminview.cli.bulk.segment_pool import Limits, RunOptions, SegmentOutcome, Watch
 from adminview.cli.output.bulk import progress
 from adminview.cli.output.printing import echo
 from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from adminview.model.errors import ServiceError, SettingsError
+from adminview.model.readiness import progress_table
 
 FIRST_POLL_SECONDS = 1.0  # short work has ended by then; doubled after each poll
 POLL_SECONDS = 5.0  # between two polls, at most

@@ -14,8 +14,8 @@ import typer
 
 from adminview.aws.boto3_clients import streams_client
 from adminview.aws.endpoints import ENDPOINT
-from adminview.bulk.lease_table import progress_table
 from adminview.bulk.runs import Bulk
+from adminview.bulk.totals_probes import TotalsProbes
 from adminview.cli.bulk.segment_pool import Limits, RunOptions, connect
 from adminview.cli.commands.backfill import Segments, Tolerate, execute_run
 from adminview.cli.deployment.deployment import Deployment
@@ -27,7 +27,6 @@ from adminview.cli.deployment.find import (
     find_settings,
 )
 from adminview.cli.deployment.read import Tables, reader_of, tables_of
-from adminview.cli.deployment.totals_probes import TotalsProbes
 from adminview.cli.model_lock.lock import LOCK, Lock
 from adminview.cli.options import Json, MaxRcu, MaxWcu, Prefix, Stage, Yes
 from adminview.cli.output.printing import Console, TextTable, confirm, doing, echo, joined, styled
@@ -39,6 +38,7 @@ from adminview.cli.planning.sample import find_moved_rows
 from adminview.cli.planning.steps import Plan
 from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from adminview.model.errors import SettingsError
+from adminview.model.readiness import progress_table
 from adminview.views import registry
 
 DONE, REFUSED, UNFINISHED = 0, 1, 2  # exit statuses
@@ -256,7 +256,7 @@ def _builder(
     return BulkBuilder(
         bulk,
         tables.progress,
-        registry().fingerprint,
+        registry().description(),
         partial(execute_run, options=options, stop=stop),
         lambda sources: check_streams(deployment.fresh(), sources),
     )

@@ -13,7 +13,7 @@ from adminview.aws.endpoints import ENDPOINT, SDK_REGION, is_loopback
 from adminview.aws.settings import SERVICE, Settings
 from adminview.aws.stack_outputs import find_pending
 from adminview.aws.view_reader import Boto3Reader, ViewReader
-from adminview.bulk.lease_table import LeaseTable, progress_table
+from adminview.bulk.lease_table import LeaseTable
 from adminview.cli.console.local_status import LocalStatus, SyncCounts
 from adminview.cli.console.progress import ProgressReader
 from adminview.cli.console.sessions import Sessions, session_group
@@ -40,6 +40,7 @@ from adminview.http_api.render import Order, Renderer
 from adminview.local.http_server import LocalGateway
 from adminview.model import Registry
 from adminview.model.errors import SettingsError
+from adminview.model.readiness import progress_table
 from adminview.query.engine import QueryEngine
 from adminview.reconcile.reconciler import make_reconciler
 from adminview.sync.decode import routes

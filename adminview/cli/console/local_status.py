@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from adminview.aws.deadline import Deadline
 from adminview.aws.settings import Settings
+from adminview.bulk.completions import Completions
 from adminview.bulk.runs import EVERYTHING, ROWS
 from adminview.bulk.verify.verify import LEFT
 from adminview.cli.console.progress import ProgressReader
-from adminview.cli.deployment.completions import Completions
 from adminview.http_api.operations.dead_letters import DeadLetters
 from adminview.http_api.operations.letters import queue_counts
 from adminview.http_api.operations.status import (

@@ -6,17 +6,17 @@ from time import time
 from typing import Any, Final
 
 from adminview.aws.deadline import Deadline
-from adminview.bulk.lease_table import LeaseTable
-from adminview.bulk.runs import added_up
-from adminview.bulk.verify.phases import phase_of
-from adminview.bulk.verify.scope import VerifyPhase
-from adminview.cli.deployment.completions import (
+from adminview.bulk.completions import (
     LEFTOVERS,
     NO_TABLE,
     Completions,
     markers,
     stale_attributes,
 )
+from adminview.bulk.lease_table import LeaseTable
+from adminview.bulk.runs import added_up
+from adminview.bulk.verify.phases import phase_of
+from adminview.bulk.verify.scope import VerifyPhase
 from adminview.cli.planning.record import AppliedSteps, PlanRecord
 from adminview.http_api.operations.status import (
     ApplyProgress,

@@ -15,6 +15,7 @@ from botocore.exceptions import BotoCoreError
 
 from adminview.aws.aws_calls import Aws, unexpected_response
 from adminview.aws.endpoints import ENDPOINT
+from adminview.aws.readiness import record_in, record_request
 from adminview.aws.retry import NEXT_TOKEN, all_pages
 from adminview.aws.settings import (
     MAPPINGS_OUTPUT,
@@ -29,6 +30,7 @@ from adminview.cli.endpoints import check_endpoints
 from adminview.cli.model_lock.lock import validate_description
 from adminview.cli.model_lock.model_diff import Description
 from adminview.model.errors import AdminViewError, SettingsError
+from adminview.model.readiness import PATTERNS, not_ready, progress_table
 
 HASH: Final = re.compile(r"[0-9A-F]{8}$")  # the suffix that CDK appends to construct names
 
@@ -214,6 +216,19 @@ class Deployment(StackOutputs):
         """The access patterns that are not ready, each with its fallback index if any."""
         pending: Mapping[str, str | None] = self.part(API).output(PATTERNS_OUTPUT)["pending"]
         return pending
+
+    @property
+    def built(self) -> Mapping[str, Any]:
+        """The record of what is built; empty if there is none."""
+        table = progress_table(self.settings.view_table)
+        found = self.aws.call("dynamodb", "GetItem", **record_request(table))
+        return record_in(found.get("Item"))
+
+    @property
+    def unbuilt(self) -> list[str]:
+        """The access patterns whose rows are not built, as the deployed API sees them."""
+        model = self.part(API).description()
+        return [*not_ready(model, self.built.get(PATTERNS, {}))] if model else []
 
 
 def _resources(aws: Aws, name: str, stack: Stack) -> Iterator[Resource]:

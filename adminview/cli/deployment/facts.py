@@ -6,18 +6,11 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from adminview.aws.table_description import TableIndex
+from adminview.bulk.completions import Marker
 from adminview.cli.model_lock.model_diff import Description, Shape
 
 # By access pattern: the index, or the epoch of its total, that serves it meanwhile; None if none.
 PendingPatterns: TypeAlias = Mapping[str, str | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Marker:
-    """A completed backfill: the model, and the digest of the source's code."""
-
-    model: str
-    code: str  # "" if invalidated
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from adminview.aws.retry import Backoff, call_with_retry
 from adminview.aws.settings import PATTERNS_OUTPUT, SETTINGS_OUTPUT
 from adminview.aws.table_description import TableDescription, TableIndex
 from adminview.aws.table_scanner import Sample, TableScanner
-from adminview.bulk.lease_table import LeaseTable, progress_table
-from adminview.cli.deployment.completions import CompletionMarkers, markers, sweeps
+from adminview.bulk.completions import NO_TABLE, CompletionMarkers, markers, sweeps
+from adminview.bulk.lease_table import LeaseTable
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.facts import Declared, Deployed, RowCounts
 from adminview.cli.deployment.stacks import (
@@ -36,6 +36,7 @@ from adminview.cli.errors import usage_errors
 from adminview.cli.model_lock.lock import Lock, read_description, validate_description
 from adminview.cli.model_lock.model_diff import Description
 from adminview.model.errors import ServiceError, SettingsError
+from adminview.model.readiness import PATTERNS, READY, Contents, not_ready, progress_table
 from adminview.model.registry import monitored_parts
 from adminview.model.row import MODEL, OWNER, VIEW_TABLE
 from adminview.model.total import totals_table
@@ -98,6 +99,16 @@ class Tables:
                 counts[owner.partition("/")[0], model] += 1
         return RowCounts(counts)
 
+    def built(self) -> Contents | None:
+        """Return what is built; None if that was never recorded."""
+        try:
+            facts = self.progress.table.facts(READY, PATTERNS, deadline=_soon())
+        except ServiceError as error:
+            if error.code != NO_TABLE:
+                raise
+            return None
+        return facts.get(PATTERNS)
+
     def facts(self, declared: Declared, older: Iterable[str]) -> dict[str, Any]:
         """Return the fields of `Deployed` that the tables contain."""
         sources = [*declared.sources, *(name for name in older if name not in declared.sources)]
@@ -130,7 +141,7 @@ class StackReader:
             sync=old,
             recovery=recovery.fingerprint() if recovery else None,
             api=self._description(api),
-            pending=_pending(api),
+            pending=self._pending(api),
             watch=watch.watched() if watch else None,
             indexes=self._indexes(view := stacks[VIEW], table),
             warm_writes=table.warm_writes if table else 0,
@@ -145,6 +156,12 @@ class StackReader:
         if facts.indexes is None:
             return facts
         return replace(facts, **self.tables.facts(Declared(model), old["code"] if old else ()))
+
+    def _pending(self, api: Stack | None) -> Mapping[str, str | None]:
+        """Return the access patterns that the API rejects, or serves in another way."""
+        model, built = self._description(api), self.tables.built()
+        unbuilt = not_ready(model, built) if model and built is not None else {}
+        return unbuilt | _pending(api)
 
     def _description(self, stack: Stack | None) -> Description | None:
         """Return the model of a stack; one of an older release needs `against`."""
@@ -256,9 +273,9 @@ def reader_of(deployment: Deployment, against: Path | None) -> StackReader | Eng
     return StackReader(deployment, tables, imported_sources(Path()), old)
 
 
-def _pending(api: Stack | None) -> Mapping[str, str | None]:
+def _pending(api: Stack | None) -> dict[str, str | None]:
     output = loads(api.outputs.get(PATTERNS_OUTPUT, "{}")) if api else {}
-    pending: Mapping[str, str | None] = output.get("pending", {})
+    pending: dict[str, str | None] = output.get("pending", {})
     return pending
 
 

@@ -105,11 +105,19 @@ def evaluate_files(deployment: Deployment, registry: Registry) -> Verdict:
 
 
 def evaluate_patterns(deployment: Deployment) -> Verdict:
-    """Report the access patterns that are not ready."""
-    pending = sorted(deployment.pending)
+    """Report the access patterns that are not ready, and what builds their rows."""
+    pending = sorted({*deployment.pending, *deployment.unbuilt})
     problem = f"not ready: {', '.join(pending)}"
-    faults = [Fault(problem, _apply(deployment), State.WARNING)] if pending else []
+    faults = [Fault(problem, _build(deployment), State.WARNING)] if pending else []
     return faults, "all are ready"
+
+
+def _build(deployment: Deployment) -> str:
+    apply = f"adminview apply {deployment.options}"
+    if not (execution := deployment.built.get("execution")):
+        return f"{apply} builds their rows"
+    status = f"aws stepfunctions describe-execution --execution-arn {execution}"
+    return f"{status} shows whether a build is running; if not, {apply} completes it"
 
 
 def _needed(deployment: Deployment) -> bool:

@@ -4,14 +4,16 @@ So a run can stop at any step and continue on any machine, also after a crash or
 deployment.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from adminview.aws.table_description import DELETING
+from adminview.bulk.builds import PLAN, Builds
+from adminview.bulk.completions import NO_TABLE, CompletionMarkers
 from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP, Bulk
 from adminview.cli.bulk.segment_pool import SegmentOutcome
-from adminview.cli.deployment.completions import CompletionMarkers
 from adminview.cli.deployment.facts import Deployed
 from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
@@ -31,7 +33,7 @@ from adminview.cli.planning.steps import (
     Wait,
     WarmUp,
 )
-from adminview.model.errors import AdminViewError
+from adminview.model.errors import AdminViewError, ServiceError
 
 NAP_SECONDS = 5.0  # the longest sleep, so that a stop is noticed soon
 
@@ -62,6 +64,12 @@ class Builder(Protocol):
     def invalidate(self, step: DeployCode) -> None:
         """Invalidate the completion markers of the sources that new code makes unbuilt."""
 
+    def record(self) -> None:
+        """Record that the declared model is deployed, and that the plan builds its rows."""
+
+    def complete(self, pending: Collection[str]) -> None:
+        """Record that the rows of all access patterns but the *pending* ones are complete."""
+
     def backfill(self, source: str) -> str:
         """Derive all rows of a source again."""
 
@@ -75,12 +83,26 @@ class BulkBuilder:
 
     connect: Callable[[], Bulk]  # for each run, because the steps change the deployment
     progress: CompletionMarkers
-    model: str  # the declared one
+    model: Description  # the declared one
     go: Callable[[Bulk, str], SegmentOutcome]
     check: Callable[[Sequence[str]], None] = lambda _: None  # raises if a stream is not read
 
     def invalidate(self, step: DeployCode) -> None:
-        self.progress.invalidate(step.unbuilt, step.leftovers, step.attributes, model=self.model)
+        model = self.model["fingerprint"]
+        self.progress.invalidate(step.unbuilt, step.leftovers, step.attributes, model=model)
+
+    def record(self) -> None:
+        with _table_may_be_absent():
+            self._builds.deployed(PLAN)
+
+    def complete(self, pending: Collection[str]) -> None:
+        names = [shape["name"] for shape in self.model["patterns"]]
+        with _table_may_be_absent():
+            self._builds.complete(name for name in names if name not in pending)
+
+    @property
+    def _builds(self) -> Builds:
+        return Builds(self.progress.table, self.model, self.progress.now)
 
     def backfill(self, source: str) -> str:
         bulk = self.connect()
@@ -93,6 +115,16 @@ class BulkBuilder:
         # One scan of the view costs less than one per source.
         subject = sources[0] if len(sources) == 1 and sources[0] in known else EVERYTHING
         return self.go(bulk, bulk.run(SWEEP, subject)).trouble
+
+
+@contextmanager
+def _table_may_be_absent() -> Iterator[None]:
+    """Ignore that there is no progress table: the first deployment of code creates it."""
+    try:
+        yield
+    except ServiceError as error:
+        if error.code != NO_TABLE:
+            raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,12 +237,16 @@ class PlanRunner:
 
     def _deploy(self, step: Step) -> bool:
         """Deploy the stacks of a step; return False if it was stopped before."""
-        if isinstance(step, DeployApi) and step.totals:
-            self.deployer.await_totals(stopped=self.stopped)
-            if self.stopped():
-                return False
+        if isinstance(step, DeployApi):
+            if step.totals:
+                self.deployer.await_totals(stopped=self.stopped)
+                if self.stopped():
+                    return False
+            self.builder.complete(step.phase.pending)
         if step.stacks:
             self.deployer.deploy(step.stacks, step.phase)
+        if isinstance(step, DeployCode):
+            self.builder.record()
         return True
 
     def _wait(self, deadline: float) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from adminview.aws.settings import Settings
 from adminview.aws.table_description import Key, TableDescription, TableIndex
-from adminview.bulk.lease_table import progress_table as progress_name
 from adminview.local.dev.items import scan
 from adminview.local.tables import (
     add_indexes,
@@ -18,6 +17,7 @@ from adminview.local.tables import (
 )
 from adminview.model import Registry
 from adminview.model.errors import SettingsError
+from adminview.model.readiness import progress_table as progress_name
 from adminview.model.row import Attributes
 from adminview.model.source import Source
 from adminview.model.stream import VIEW_TYPE, turn_on

@@ -26,7 +26,7 @@ def respond(api: Api, method: str, target: str) -> dict[str, Any] | None:
         return None
     if path == "/":
         engine = api.engine
-        return _ok("html", landing(catalogue(engine.registry, api.model, engine.pending)))
+        return _ok("html", landing(catalogue(engine.registry, api.model, dict(engine.pending))))
     if path == REFERENCE:
         return _ok("html", reference(json.loads(api.openapi_document)))
     if path == "/style.css":

@@ -18,7 +18,7 @@ from typing import Any
 
 import boto3
 
-from adminview.aws.settings import MAPPINGS_OUTPUT, stack_name
+from adminview.aws.settings import BACKFILL_MACHINE_OUTPUT, MAPPINGS_OUTPUT, stack_name
 from adminview.local.event_source import EventSource, RetryDelay
 from adminview.local.event_source.on_failure import no_destination
 from adminview.model.delivery import TOTALS_DELIVERY, Delivery
@@ -151,6 +151,14 @@ class Closed:
             raise FunctionFailedError(result.get("errorMessage"))
         return result
 
+    def stop_builds(self) -> None:
+        """Stop what the build function has started."""
+        states = self.client("stepfunctions")
+        machine = self.output("Recovery", BACKFILL_MACHINE_OUTPUT)
+        found = states.list_executions(stateMachineArn=machine, statusFilter="RUNNING")
+        for execution in found["executions"]:
+            states.stop_execution(executionArn=execution["executionArn"])
+
     def renew(self, function: str, environment: Mapping[str, str] | None = None) -> None:
         """Restart a function, so that it keeps nothing in memory."""
         name, client = self.functions[function].name, self.client("lambda")
@@ -264,6 +272,7 @@ def closed_cloud(folder: Path) -> Iterator[Closed]:
         "MINISTACK_SSL_CERT": certificate,
         "MINISTACK_SSL_KEY": key,
         "AWS_CA_BUNDLE": certificate,  # for the functions, too
+        "SSL_CERT_FILE": certificate,  # for what they say to CloudFormation
     }
     with local_cloud(folder, **settings) as started:
         closed = Closed(Checkout(folder, _over_tls(started.environment, certificate)))
@@ -288,6 +297,7 @@ def prepared(closed: Closed) -> Closed:
     """Let no role do anything, and the cloud deliver nothing by itself."""
     for mapping in closed.client("lambda").list_event_source_mappings()["EventSourceMappings"]:
         closed.client("lambda").update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
+    closed.stop_builds()
     for function in closed.functions.values():
         function.role.let({})
     return closed

@@ -4,6 +4,7 @@ The cloud is ministack. It runs the functions in processes that do not see the v
 of this one. Comments name where it differs from AWS.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -22,6 +23,10 @@ from typing import Any
 import boto3
 import pytest
 from boto3.dynamodb.types import TypeSerializer
+
+from adminview.model.readiness import FACTS, PATTERNS, READY, contents, progress_table
+from adminview.model.row import VIEW_TABLE
+from tests.support.shop import registry
 
 ROOT = Path(__file__).parents[3]
 COPIED = ("adminview", "app.py", "cdk.json", "infra", "lambdas", "model.lock.json")
@@ -163,6 +168,25 @@ def complete_totals(checkout: Checkout) -> None:
     mappings = functions.list_event_source_mappings(FunctionName=outputs["TotalsFunctionName"])
     for mapping in mappings["EventSourceMappings"]:
         functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
+
+
+def end_build(checkout: Checkout) -> None:
+    """Wait until the build of the deployment has made access patterns ready, and stop it.
+
+    It would wait for the totals: nobody delivers the stream of the view here. So it is recorded
+    that they are complete.
+    """
+    dynamodb, table = checkout.client("dynamodb"), progress_table(VIEW_TABLE)
+    key = {"PK": {"S": READY}, "SK": {"S": PATTERNS}}
+
+    def record() -> Any:
+        return json.loads(dynamodb.get_item(TableName=table, Key=key)["Item"][FACTS]["S"])
+
+    checkout.deadline(lambda: record()[PATTERNS], "the rows are built")
+    states = checkout.client("stepfunctions")
+    states.stop_execution(executionArn=record()["execution"])
+    facts = {**record(), PATTERNS: contents(registry().shape())}
+    dynamodb.put_item(TableName=table, Item={**key, FACTS: {"S": json.dumps(facts)}})
 
 
 def at_once(*calls: Callable[[], str]) -> list[str]:

@@ -15,7 +15,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from adminview.bulk.lease_table import _item as progress_item
-from adminview.bulk.lease_table import progress_table
 from adminview.bulk.segment import Segment, SegmentState
 from adminview.http_api.health import UNREADABLE
 from adminview.local.event_source import EventSource, UnsettledRecordsError
@@ -25,6 +24,7 @@ from adminview.model.attribute import PK, SK
 from adminview.model.dead_letter import ItemOrigin
 from adminview.model.errors import RecordError
 from adminview.model.item import encode
+from adminview.model.readiness import READY, progress_table
 from adminview.model.row import VIEW_TABLE, Attributes, RowKey, key_image, key_of
 from adminview.model.total import totals_table
 from adminview.reconcile.expected_rows import expected_rows
@@ -32,11 +32,13 @@ from adminview.sync.dead_letter import dead_letter
 from adminview.sync.decode import Route, routes
 from adminview.totals.changes import add, contributions
 from tests.support.e2e.closed import Closed
+from tests.support.e2e.probes import count_probes
 from tests.support.model import PAYMENT, PRODUCT, USER, order
+from tests.support.readiness import record_item
 from tests.support.shop import registry
 
 PROGRESS = progress_table(VIEW_TABLE)
-KEPT = ("built", "begun", "findings")  # partitions of PROGRESS that outlast a run
+KEPT = ("built", "begun", "findings", READY)  # partitions of PROGRESS that outlast a run
 TOTALS = totals_table(VIEW_TABLE)
 ITEMS: Mapping[str, dict[str, Any]] = {
     "Orders": order(TransactionId="txn-abc-456"),
@@ -145,6 +147,11 @@ class Lab:
     def all_rows(self) -> set[RowKey]:
         """Name the rows of all items."""
         return {key for source, item in ITEMS.items() for key in self.rows_of(source, item)}
+
+    def record_built(self, *without: str) -> None:
+        """Write the record of what is built, without anybody's help."""
+        record = record_item(registry(), without=without)
+        self._write(PROGRESS, [{"PutRequest": {"Item": record}}])
 
     def show(self, rows: Iterable[Attributes]) -> None:
         """Write rows, without anybody's help."""
@@ -290,6 +297,16 @@ def backfill(lab: Lab) -> None:
     _same(lab.rows, lab.all_rows)
     left = [item for item in lab.scan(PROGRESS) if item["PK"]["S"] not in KEPT]
     assert left == [], "notes of work that has ended are left"
+    _await_totals(lab)
+
+
+def build(lab: Lab) -> None:
+    """Record a deployment, and start its build."""
+    report = lab.closed.invoke("Build", {})
+    lab.closed.stop_builds()
+    assert report["unbuilt"] == len(ITEMS), report
+    (record,) = [item for item in lab.scan(PROGRESS) if item["PK"]["S"] == READY]
+    assert json.loads(record["facts"]["S"])["execution"], record
 
 
 def migrate(lab: Lab) -> None:
@@ -327,7 +344,8 @@ def api(lab: Lab) -> None:
     """Query the tables and every index, once with a join, and read the health."""
     lab.show_totals()
     lab.show(row for source, item in ITEMS.items() for row in lab.rows_of(source, item).values())
-    lab.closed.renew("Api")  # what it knows of its health it remembers for a minute
+    lab.record_built()
+    lab.closed.renew("Api")  # it remembers for a while what is ready, and its health
     status, body = _get(lab, "/health")
     assert UNREADABLE not in body, f"/health: {status} {body}"
     known = {"user_id": "user-123", "product_id": "product-def-789"}
@@ -348,6 +366,7 @@ SCENARIOS: Mapping[str, Callable[[Lab], None]] = {
     "Replay": replay,
     "Verify": verify,
     "Backfill": backfill,
+    "Build": build,
     "Migrate": migrate,
     "Api": api,
     "Totals": totals,
@@ -370,6 +389,22 @@ def _work(function: str, lab: Lab, begun: Any) -> None:
     lab.closed.invoke(function, begun["finish"])
     if "then" in begun:
         _work(function, lab, lab.closed.invoke(function, begun["then"]))
+
+
+def _await_totals(lab: Lab) -> None:
+    """Have the end of a build awaited, whose rows are complete: the totals are not yet."""
+    on_totals = [pattern.name for pattern in registry().patterns if pattern.total]
+    lab.record_built(*on_totals)
+    stop = Event()
+    counter = Thread(target=count_probes, args=(lab.closed, lab.dynamodb, stop))
+    counter.start()
+    try:
+        _begin("Backfill", lab, task="build", phase="finish", model=registry().fingerprint)
+    finally:
+        stop.set()
+        counter.join()
+    (record,) = [item for item in lab.scan(PROGRESS) if item["PK"]["S"] == READY]
+    assert json.loads(record["facts"]["S"])["patterns"].keys() >= {*on_totals}, record
 
 
 def _leave_half_done(lab: Lab) -> None:

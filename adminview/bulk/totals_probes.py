@@ -77,6 +77,7 @@ class TotalsProbes:
     view: str  # the name of the view table
     backoff: Backoff = field(default_factory=Backoff)
     run: str = field(default_factory=lambda: uuid4().hex)
+    stream: str = ""  # its ARN; empty: the table is described
     written: int = 0
     counted: int = 0  # probes that are in the totals
 
@@ -151,8 +152,8 @@ class TotalsProbes:
 
     def _shards(self) -> Iterator[tuple[str, str | None]]:
         deadline = Deadline.after(SECONDS)
-        table = TableScanner(self.dynamodb).describe(self.view, deadline)
-        if table.stream_arn is None:
+        stream = self.stream or TableScanner(self.dynamodb).describe(self.view, deadline).stream_arn
+        if stream is None:
             msg = f"table {self.view} has no stream: run `adminview doctor`"
             raise SettingsError(msg)
 
@@ -162,6 +163,6 @@ class TotalsProbes:
             return response["StreamDescription"]
 
         place = ("LastEvaluatedShardId", "ExclusiveStartShardId")
-        for page in all_pages(read, {"StreamArn": table.stream_arn}, place):
+        for page in all_pages(read, {"StreamArn": stream}, place):
             for shard in page["Shards"]:
                 yield shard["ShardId"], shard.get("ParentShardId")

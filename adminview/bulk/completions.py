@@ -12,7 +12,6 @@ from typing import Any, Final
 from adminview.aws.deadline import Deadline
 from adminview.bulk.lease_table import GENERATION, LeaseTable
 from adminview.bulk.runs import BACKFILL, EVERYTHING, ROWS, SWEEP, VERIFY
-from adminview.cli.deployment.facts import Marker
 from adminview.model.errors import ServiceError
 
 NO_TABLE: Final = "ResourceNotFoundException"
@@ -21,6 +20,14 @@ LEFTOVERS: Final = "leftovers"
 BY: Final = "by"  # in an invalidated marker: its model
 
 Completions = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A completed backfill: the model, and the digest of the source's code."""
+
+    model: str
+    code: str  # "" if invalidated
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +108,16 @@ def markers(completions: Completions) -> dict[str, Marker]:
         for run, facts in completions.items()
         if run.startswith(f"{BACKFILL}/")
     }
+
+
+def completed_sources(completions: Completions) -> list[str]:
+    """Return the sources that were ever backfilled completely: an invalidated marker says so."""
+    prefix = f"{BACKFILL}/"
+    return [
+        run.removeprefix(prefix)
+        for run, facts in completions.items()
+        if run.startswith(prefix) and _by(facts)
+    ]
 
 
 def sweeps(
