@@ -141,8 +141,8 @@ def test_a_query_is_copied_as_csv_json_command_curl_and_python(
     ran = [sys.executable, "-m", "adminview.cli.main", *command[1:], "--json"]
     assert "2121195" in output(ran, environment)
     code = tmp_path / "copied.py"
-    code.write_text(copied(page, "Python") + "print([row['data']['OrderId'] for row in rows])")
-    assert output([sys.executable, str(code)], environment) == "['2121195']\n"
+    code.write_text(copied(page, "Python"))
+    assert "'OrderId': '2121195'" in output([sys.executable, str(code)], environment)
     curl = copied(page, "curl").replace("$TOKEN", console.sessions.launch_token)
     assert json.loads(output(shlex.split(curl), environment))["rows"]
 

@@ -272,7 +272,8 @@ function Copies({ pattern, given, path, rows, page, target }) {
       ? "from decimal import Decimal\n\n"
       : "";
     const rest = order ? `, order=${JSON.stringify(order)}` : "";
-    return `${imports}from adminview import connect\n\nrows = connect(${place.join(", ")}).query(${JSON.stringify(pattern.name)}${parameters.join("")}${rest})\n`;
+    const query = `${JSON.stringify(pattern.name)}${parameters.join("")}${rest}`;
+    return `${imports}from adminview import connect\n\nfor row in connect(${place.join(", ")}).query(${query}):\n    print(row)\n`;
   };
   const curl = () => `curl --header "Authorization: Bearer $TOKEN" ${shell(address(path))}`;
   return html`<span class="copies"><span class="muted" id="copy-as">Copy as</span>

@@ -20,6 +20,14 @@ export function Text({ text, exact }) {
   )}</bdi>`;
 }
 
+/** A sentence of the server; what is between backticks is code.
+ * @param {{text: string}} props */
+export function Prose({ text }) {
+  return text
+    .split("`")
+    .map((part, index) => (index % 2 ? html`<code>${part}</code>` : html`<${Text} text=${part} />`));
+}
+
 /** A value of an attribute.
  * @param {{value: AttributeValue | undefined}} props */
 export function Value({ value }) {
