@@ -315,7 +315,7 @@ def test_the_scheduled_verification_finds_drift_in_as_many_runs_as_its_units_tak
     dependencies = VerifyDependencies(make, heard)
     finished = False
     while not finished:
-        event = {"grace": 0.01, "totals_units": 0.1, "segments": 1, "max_rcu": 6}
+        event = {"grace": 0.01, "totals_units": 0.1, "segments": 1}
         report = verify(event, Context(), dependencies)
         finished, runs = report["totals"]["finished"], runs + 1
         assert ("totals" in heard.reported) == finished

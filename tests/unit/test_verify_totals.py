@@ -260,6 +260,29 @@ def test_several_segments_and_workers_add_up() -> None:
     assert report.findings == expected.findings
 
 
+def test_threads_that_share_a_task_load_each_slot_once() -> None:
+    """The scheduled verification compares all slots at once, with one task."""
+    lab, turns = quiet(), 0
+
+    def work(run: str, segment: Segment) -> None:
+        nonlocal turns
+        if run.startswith("verify-totals-comparison") and not turns:
+            task = lab.bulk.worker(run).task
+            places: dict[int, Any] = dict.fromkeys(range(SLOTS))
+            while places:
+                for slot in list(places):  # a page of each slot in turn
+                    page = task.read(replace(segment, number=slot), places[slot], 9, never())
+                    places[slot] = page.last
+                    if page.last and not page.last["parts"]:
+                        del places[slot]
+                turns += 1
+                assert turns < 10
+        lab.work_on(run, segment)
+
+    assert groups_of(lab.verify(work=work)) == {("north", "day-1")}
+    assert turns == 2
+
+
 def test_a_sample_compares_some_groups() -> None:
     lab = TotalsLab()
     for number in range(300):

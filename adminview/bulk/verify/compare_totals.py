@@ -73,7 +73,6 @@ class ComparedGroup:
 class SlotMemory:
     """The groups of one part of a slot, while they are loaded and compared."""
 
-    slot: int
     part: Part
     chunks: Iterator[tuple[bool, Entries]]  # whether they are sums; and entries
     deadline: Deadline
@@ -133,7 +132,8 @@ class CompareTotals(Task):
     totals: tuple[str, int]  # the run that has read the totals, and its generation
     sums: tuple[str, int]  # the run that has added up the rows, and its generation
     max_items: int = PAGE_ITEMS
-    memory: list[SlotMemory] = field(default_factory=list)  # the slot in memory, if any
+    # The slots that are being compared, perhaps by several threads.
+    memory: dict[int, SlotMemory] = field(default_factory=dict)
 
     def read(
         self, segment: Segment, start: Attributes | None, limit: int, deadline: Deadline
@@ -147,7 +147,7 @@ class CompareTotals(Task):
             try:
                 memory.load()
             except BaseException:
-                self.memory.clear()
+                del self.memory[segment.number]
                 raise
             return ScanPage([], 0, place)
         after = place["after"]
@@ -216,6 +216,7 @@ class CompareTotals(Task):
 
     def _read_chunks(self, slot: int, place: Attributes, deadline: Deadline) -> "PageOfChunks":
         """Read which chunks to delete, after the slot was compared."""
+        self.memory.pop(slot, None)
         keys: list[Any] = []
         for run, generation in (self.totals, self.sums):
             most = MOST_DELETED - len(keys)
@@ -224,11 +225,10 @@ class CompareTotals(Task):
 
     def _memory(self, slot: int, part: Part, deadline: Deadline) -> SlotMemory:
         """Return the slot in memory, or begin to load it."""
-        for known in self.memory:
-            if (known.slot, known.part[0]) == (slot, part[0]):
-                known.deadline = deadline
-                return known
-        self.memory.clear()
+        known = self.memory.get(slot)
+        if known and known.part[0] == part[0]:
+            known.deadline = deadline
+            return known
 
         def read(run: str, generation: int) -> Iterator[Entries]:
             return self.access.store.read(run, generation, slot, lambda: memory.deadline)
@@ -237,8 +237,7 @@ class CompareTotals(Task):
             ((False, entries) for entries in read(*self.totals)),
             ((True, entries) for entries in read(*self.sums)),
         )
-        memory = SlotMemory(slot, part, chunks, deadline)
-        self.memory.append(memory)
+        memory = self.memory[slot] = SlotMemory(part, chunks, deadline)
         return memory
 
 
