@@ -8,8 +8,7 @@ from logging import getLogger
 from typing import Any
 
 from adminview.aws import batch_writers as writers
-from adminview.aws import row_store as owned_rows
-from adminview.aws import view_table
+from adminview.aws import table_scanner, view_table
 from adminview.aws.deadline import Deadline
 from adminview.bulk import backfill as backfilling
 from adminview.bulk import sweep, worker
@@ -142,7 +141,7 @@ def _simulated(fibers: Fibers) -> Iterator[None]:
         (sweep, "map_concurrently", fibers.map_concurrently),
         (replayer, "map_concurrently", fibers.map_concurrently),
         (view_table, "BATCH_LIMIT", 2),
-        (owned_rows, "READ_LIMIT", 3),
+        (table_scanner, "READ_LIMIT", 3),
         (reconcile, "ROUNDS", 2),
         (worker, "RECOVER_BATCH", 1),
         (getLogger("adminview.local.event_source.shard_processor"), "disabled", True),
