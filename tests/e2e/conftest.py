@@ -22,6 +22,7 @@ MINISTACK = "ADMINVIEW_MINISTACK"
 # The files whose tests share a deployment, in the order in which they build on each other.
 ORDER = (
     "test_deployed",
+    "test_deployed_console",
     "test_deployed_smoke",
     "test_recovery",
     "test_model_change",
