@@ -197,7 +197,11 @@ ODD = json.dumps(
         ((*ORDERS, "--items-file", "-"), "[" * 100_000, "sample: - is not JSON"),
         ((*ORDERS, "--items-file", "-"), ODD, "a value that does not match its DynamoDB type"),
         (("--source", "Order", "--changes", "1", "--items-file", "-"), "{}", "sample: expected"),
-        ((*ORDERS, "--items-file", "-"), '{"CustomerId": "secret"}', "declares key attribute 'SK'"),
+        (
+            (*ORDERS, "--items-file", "-"),
+            '{"CustomerId": "secret"}',
+            "key attribute 'SK' of source 'Orders' must be text, but is missing",
+        ),
         ((*ORDERS, "--prices", "absent.json"), "", "absent.json"),
     ],
 )

@@ -22,7 +22,7 @@ def files(directory: Path) -> set[str]:
     return {str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file()}
 
 
-ENTRY_POINTS = ("api", "bulk", "replay", "sync", "totals", "verify")
+ENTRY_POINTS = ("api", "build", "bulk", "replay", "sync", "totals", "verify")
 APP = {
     *(".gitignore", "MODEL_CHANGES.md", "README.md", "app.py", "cdk.json", "model.lock.json"),
     *("pytest.ini", "requirements.txt"),
