@@ -22,9 +22,9 @@ MINISTACK = "ADMINVIEW_MINISTACK"
 # The files whose tests share a deployment, in the order in which they build on each other.
 ORDER = (
     "test_deployed",
-    "test_deployed_console",
     "test_deployed_smoke",
     "test_recovery",
+    "test_deployed_console",
     "test_model_change",
     "test_removal",
 )
