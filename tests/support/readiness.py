@@ -11,5 +11,5 @@ def record_item(registry: Registry, *, without: tuple[str, ...] = (), **facts: A
     """Record that all access patterns are built, but those *without*."""
     built = contents(registry.shape())
     patterns = {name: content for name, content in built.items() if name not in without}
-    told = {"model": registry.fingerprint, PATTERNS: patterns, **facts}
-    return {"PK": {"S": READY}, "SK": {"S": PATTERNS}, FACTS: {"S": json.dumps(told)}}
+    record = {"model": registry.fingerprint, PATTERNS: patterns, **facts}
+    return {"PK": {"S": READY}, "SK": {"S": PATTERNS}, FACTS: {"S": json.dumps(record)}}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Final, Protocol
 
 from adminview.aws.settings import stack_name
+from adminview.bulk.build import Probes
 from adminview.cli.deployment.read import Tables
 from adminview.cli.planning.apply import PlanError
 from adminview.cli.planning.steps import Phase, WarmUp
@@ -20,13 +21,8 @@ POLL_SECONDS: Final = 5.0  # between two reads of an index's status, or of the t
 SILENT_SECONDS: Final = 1800.0  # without progress of the totals, until the command gives up
 
 
-class Probes(Protocol):
-    """Probes that show whether the totals include all rows."""
-
+class CountedProbes(Probes, Protocol):
     counted: int  # so far
-
-    def have_arrived(self) -> bool:
-        """Return whether the totals include all rows that existed when the probes were written."""
 
 
 def find_cdk(folder: Path) -> str:
@@ -50,7 +46,7 @@ class CdkDeployer:
     command: Sequence[str] = ()
     sleep: Callable[[float], object] = time.sleep
     show: Callable[[str], None] = field(default=lambda _: None)  # called with each line of output
-    probes: Callable[[], Probes] | None = None  # None if there are no totals
+    probes: Callable[[], CountedProbes] | None = None  # None if there are no totals
 
     def deploy(self, stacks: Sequence[str], phase: Phase) -> None:
         """Deploy only these stacks; raise PlanError if that fails."""
