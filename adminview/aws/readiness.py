@@ -72,8 +72,8 @@ class Readiness(Mapping[str, str | None]):
 def read_built(reader: ViewReader) -> Contents:
     """Read from the progress table what is built; nothing if that was never recorded."""
     key = (READY, PATTERNS)
-    found = reader.get([key], deadline=Deadline.after(READ_SECONDS))
-    built: Contents = record_in(found.get(key)).get(PATTERNS, {})
+    items = reader.get([key], deadline=Deadline.after(READ_SECONDS))
+    built: Contents = record_in(items.get(key)).get(PATTERNS, {})
     return built
 
 

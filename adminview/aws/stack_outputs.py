@@ -113,8 +113,8 @@ def find_pending(registry: Registry, deployment: StackOutputs) -> Mapping[str, s
 
 def find_built(aws: Aws, table: str) -> Contents:
     """Read from the progress table what is built, each time."""
-    found = aws.fresh().call("dynamodb", "GetItem", **record_request(table))
-    built: Contents = record_in(found.get("Item")).get(PATTERNS, {})
+    response = aws.fresh().call("dynamodb", "GetItem", **record_request(table))
+    built: Contents = record_in(response.get("Item")).get(PATTERNS, {})
     return built
 
 

@@ -44,7 +44,7 @@ class BuildRecord:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> "BuildRecord":
-        known = {one.name: facts[one.name] for one in fields(cls) if one.name in facts}
+        known = {member.name: facts[member.name] for member in fields(cls) if member.name in facts}
         return cls(**{**known, "attributes": tuple(facts.get("attributes", ()))})
 
     def facts(self) -> dict[str, Any]:

@@ -45,21 +45,21 @@ class LeaseTable:
 
     def take(self, segment: Segment, model: str, *, deadline: Deadline) -> SegmentState:
         """Lease a segment at its last state; raise a SegmentTakenError if another worker has it."""
-        found = self.read(segment, deadline=deadline) or SegmentState(segment, model)
-        if (found.segment, found.model) != (segment, model):
+        state = self.read(segment, deadline=deadline) or SegmentState(segment, model)
+        if (state.segment, state.model) != (segment, model):
             msg = (
-                f"{segment.run} was restarted meanwhile, with {found.segment.of} segments and "
-                f"model {found.model}: let that run finish, or begin again"
+                f"{segment.run} was restarted meanwhile, with {state.segment.of} segments and "
+                f"model {state.model}: let that run finish, or begin again"
             )
             raise BulkError(msg)
         if self._has_ended(segment, model, deadline):
-            return replace(found, done=True)  # by another worker, or the response was lost
-        if found.done:
-            return found
-        taken = self.take_over(found, deadline=deadline)
+            return replace(state, done=True)  # by another worker, or the response was lost
+        if state.done:
+            return state
+        taken = self.take_over(state, deadline=deadline)
         # Since the check above, another worker may have finished the run and deleted its states, or
         # begun a later one after reading them: nobody would recover the intent of this one.
-        if found.version:
+        if state.version:
             return taken
         try:
             over = self._has_ended(segment, model, deadline)
@@ -82,11 +82,11 @@ class LeaseTable:
             raise BulkError(OVERTAKEN.format(run=segment.run))
         return False
 
-    def take_over(self, found: SegmentState, *, deadline: Deadline) -> SegmentState:
+    def take_over(self, state: SegmentState, *, deadline: Deadline) -> SegmentState:
         """Lease a segment at a state of any run; raise a SegmentTakenError if it is leased."""
-        if (left := found.deadline - self.now()) > 0:
-            raise SegmentTakenError(found.segment.run, found.segment.number, left)
-        return self.save(found, deadline=deadline)
+        if (left := state.deadline - self.now()) > 0:
+            raise SegmentTakenError(state.segment.run, state.segment.number, left)
+        return self.save(state, deadline=deadline)
 
     def save(self, record: SegmentState, *, deadline: Deadline, keep: bool = True) -> SegmentState:
         """Save a state and renew the lease, or release it unless *keep*.
@@ -160,8 +160,8 @@ class LeaseTable:
     def findings(self, run: str, generation: int, *, deadline: Deadline) -> list[Any]:
         """Return what a finished generation has found; nothing if a later one has finished."""
         kept = self.facts(FINDINGS, run, deadline=deadline)
-        found: list[Any] = kept[FINDINGS] if kept.get(GENERATION) == generation else []
-        return found
+        findings: list[Any] = kept[FINDINGS] if kept.get(GENERATION) == generation else []
+        return findings
 
     def _advance(
         self, partition: str, subject: str, facts: dict[str, Any], deadline: Deadline
@@ -259,8 +259,8 @@ class LeaseTable:
 
     def _is_mine(self, new: SegmentState, deadline: Deadline) -> bool:
         """Return whether a write that seems to have failed took effect: the response was lost."""
-        found = self.read(new.segment, deadline=deadline)
-        return found is not None and (found.holder, found.version) == (new.holder, new.version)
+        stored = self.read(new.segment, deadline=deadline)
+        return stored is not None and (stored.holder, stored.version) == (new.holder, new.version)
 
     def _explained(self, error: ServiceError, record: SegmentState) -> Exception:
         if error.code != CONDITION_FAILED:

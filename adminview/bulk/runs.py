@@ -212,8 +212,8 @@ class Bulk:
         facts = self._facts(run, generation, counts)
         if phase_of(run):
             facts[SCOPE] = self.progress.begun(run, deadline=deadline).get(SCOPE)
-            found = first_within(FINDINGS_LIMIT, *(record.findings for record in current))
-            self.progress.keep_findings(run, generation, found, deadline=deadline)
+            findings = first_within(FINDINGS_LIMIT, *(record.findings for record in current))
+            self.progress.keep_findings(run, generation, findings, deadline=deadline)
         if not self.progress.complete(run, facts, deadline=deadline):
             return None
         for record in current:
@@ -301,7 +301,7 @@ class Bulk:
             client=self._dynamodb,
             scope=scope,
             now=self.now,
-            declared=lambda partition: any(it.has(partition) for it in self.registry.totals),
+            declared=lambda partition: any(total.has(partition) for total in self.registry.totals),
             check_deployed=self.check,
         )
         if phase is VerifyPhase.TOTALS:

@@ -85,12 +85,14 @@ class Verification:
                 break  # it has not begun
             after = begun[GENERATION]
             if done := self._completion(run, deadline):
-                found = progress.findings(run, done[GENERATION], deadline=deadline)
-                report.add(Counter(done["counts"]), found)
+                findings = progress.findings(run, done[GENERATION], deadline=deadline)
+                report.add(Counter(done["counts"]), findings)
                 continue
             records = progress.records(run, deadline=deadline)
-            records = [one for one in records if one.segment.generation == after]
-            report.add(added_up(records), [one for record in records for one in record.findings])
+            records = [record for record in records if record.segment.generation == after]
+            report.add(
+                added_up(records), [finding for record in records for finding in record.findings]
+            )
             report.waiting += sum(
                 entry["weight"] for record in records for _, entry in record.waiting
             )

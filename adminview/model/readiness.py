@@ -88,7 +88,7 @@ def _contents_of_rows(pattern: Shape, index: Shape | None) -> dict[str, _Known]:
     if len(shards) < 2:  # noqa: PLR2004 - declared and older
         return {declared: _Known(declared)}
     both = content(sorted(shards))
-    return {one: _Known(both) for one in (declared, content(shards[1:]), both)}
+    return {digest: _Known(both) for digest in (declared, content(shards[1:]), both)}
 
 
 def _contents_of_total(pattern: Shape, total: Shape) -> dict[str, _Known]:

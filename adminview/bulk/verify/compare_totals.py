@@ -163,8 +163,8 @@ class CompareTotals(Task):
             )
             for group in groups
         ]
-        compared = [one for one in compared if one.before.amounts or one.expected]
-        candidates = [one for one in compared if one.before.amounts != one.expected]
+        compared = [group for group in compared if group.before.amounts or group.expected]
+        candidates = [group for group in compared if group.before.amounts != group.expected]
         return PageOfCandidates([], len(groups), last, "", candidates, len(compared))
 
     def plan(self, page: ScanPage, deadline: Deadline) -> "ComparedTotals | DeletedChunks":
@@ -174,7 +174,7 @@ class CompareTotals(Task):
         if not isinstance(page, PageOfCandidates):
             return ComparedTotals(JobResult(Counter()))
         candidates, result = page.candidates, JobResult(Counter())
-        after = self.access.get([one.group for one in candidates], deadline)
+        after = self.access.get([candidate.group for candidate in candidates], deadline)
         result.counts[f"{COUNTED}totals"] = page.compared
         result.counts[f"{COUNTED}equal"] = page.compared - len(candidates)
         due = self.access.now() + self.access.scope.grace
@@ -190,7 +190,7 @@ class CompareTotals(Task):
         """Read candidates again after the grace period, and decide."""
         access, result, abandoned = self.access, JobResult(Counter()), []
         candidates = [ComparedGroup.of(entry) for entry in entries]
-        after = access.get([one.group for one in candidates], deadline)
+        after = access.get([candidate.group for candidate in candidates], deadline)
         for candidate in candidates:
             group, stored = candidate.group, after.get(candidate.group, ABSENT)
             verdict = _verdict(candidate, stored)
@@ -199,8 +199,8 @@ class CompareTotals(Task):
                 abandoned.append([*group, str(stored.amounts.get(COUNT, ZERO))])
             elif not verdict:
                 verdict = "differing"
-                found = TotalDifference.between(group, candidate.expected, stored.amounts)
-                result.findings.append(found.to_json())
+                difference = TotalDifference.between(group, candidate.expected, stored.amounts)
+                result.findings.append(difference.to_json())
             result.counts[f"{COUNTED}{verdict}"] += 1
         return CheckedTotals(self, result, abandoned if access.scope.repair else [])
 

@@ -156,8 +156,8 @@ def key_of(source: Source, values: Sequence[str]) -> dict[str, AttributeValue]:
     """Return a typed key, with one value per key attribute."""
     if len(values) != len(source.key):
         names = ", then ".join(attribute.name for attribute in source.key)
-        given = "1 value was" if len(values) == 1 else f"{len(values)} values were"
-        msg = f"the key of an item of {source.name} is {names}; {given} given"
+        number = "1 value was" if len(values) == 1 else f"{len(values)} values were"
+        msg = f"the key of an item of {source.name} is {names}; {number} given"
         raise QueryError(msg)
     return {
         attribute.name: {attribute.type: _number(value) if attribute.type == "N" else value}

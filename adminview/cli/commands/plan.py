@@ -160,8 +160,10 @@ def apply(  # noqa: PLR0913 - a command's options
     if refusals := _more_refusals(deployment, deployed, planned, stale=stale):
         show(Plan((), refusals, ()), Console(), as_json=False)
         raise typer.Exit(REFUSED)
-    ask = None if yes else confirm
-    status = carry_out(application, deployed, Console(), ask, partial(graceful_shutdown, stop))
+    confirmation = None if yes else confirm
+    status = carry_out(
+        application, deployed, Console(), confirmation, partial(graceful_shutdown, stop)
+    )
     raise typer.Exit(status)
 
 

@@ -109,10 +109,10 @@ class ConsoleGateway:
             raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail)
 
     def _asset(self, path: str) -> dict[str, Any]:
-        found = self.files.assets.get(path)
-        if found is None:
+        asset = self.files.assets.get(path)
+        if asset is None:
             raise ProblemError(HTTPStatus.NOT_FOUND, "there is no such file")
-        kind, content = found
+        kind, content = asset
         return _ok(kind, content, ALWAYS_CACHED)
 
 

@@ -139,8 +139,8 @@ class StageStatus:
                 read = _read_metrics(
                     deployment, self.settings.service, batch, (end - window, end), period
                 )
-                for key, found in read:  # a metric may continue on the next page
-                    points.setdefault(key, []).extend(found)
+                for key, values in read:  # a metric may continue on the next page
+                    points.setdefault(key, []).extend(values)
         except AdminViewError as error:
             return MetricReading({}, str(error))
         return MetricReading(points)
@@ -158,25 +158,25 @@ class MetricReading:
 
     def last(self, source: str, metric: str, absent: str) -> Measure:
         """Return the latest value."""
-        found = self.points.get((source, metric))
-        if not found:
+        points = self.points.get((source, metric))
+        if not points:
             return self._unknown(absent, COUNT)
-        at, value = max(found)
+        at, value = max(points)
         return Measure(value, COUNT, at)
 
     def highest(self, source: str, metric: str, absent: str) -> Measure:
         """Return the highest value, in seconds."""
-        found = self.points.get((source, metric))
-        if not found:
+        points = self.points.get((source, metric))
+        if not points:
             return self._unknown(absent, SECONDS)
-        return Measure(max(value for _, value in found), SECONDS, max(found)[0])
+        return Measure(max(value for _, value in points), SECONDS, max(points)[0])
 
     def total(self, source: str, metrics: Iterable[str], absent: str) -> Measure:
         """Return the sum of all values of these metrics."""
-        found = [point for name in metrics for point in self.points.get((source, name), [])]
-        if not found:
+        points = [point for name in metrics for point in self.points.get((source, name), [])]
+        if not points:
             return self._unknown(absent, COUNT)
-        return Measure(sum(value for _, value in found), COUNT, max(found)[0])
+        return Measure(sum(value for _, value in points), COUNT, max(points)[0])
 
     def _unknown(self, absent: str, unit: str) -> Measure:
         return Measure.unknown(self.problem or absent, unit)

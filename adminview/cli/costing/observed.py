@@ -113,7 +113,7 @@ def observe(  # noqa: PLR0913 - what is read, and of when
 def _totals(aws: Aws, table: str, function: str, period: tuple[int, datetime]) -> ObservedTotals:
     described = TableDescription.of(aws.call("dynamodb", "DescribeTable", TableName=table)["Table"])
     configuration = aws.call("lambda", "GetFunctionConfiguration", FunctionName=function)
-    units = [_units(table, name) for name in (TABLE, *(one.name for one in described.indexes))]
+    units = [_units(table, name) for name in (TABLE, *(index.name for index in described.indexes))]
     duration, invocations = _calls(function)
     hours, end = period
     sums = _sums(aws, [*units, duration, invocations], end - timedelta(hours=hours), end)

@@ -96,9 +96,9 @@ class TotalsWork:
         for total in registry.totals:
             if member := load.totals.get(total.name):
                 # A batch updates each of its groups once.
-                made = min(load.written * member.updates, batches * member.groups)
-                updates += made
-                units += made * _update_units(total, positions_kept(shards))
+                calls = min(load.written * member.updates, batches * member.groups)
+                updates += calls
+                units += calls * _update_units(total, positions_kept(shards))
         return cls(units, busy_functions(rows, updates, TOTALS_METHOD), batches)
 
 

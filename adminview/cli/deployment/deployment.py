@@ -221,8 +221,8 @@ class Deployment(StackOutputs):
     def built(self) -> Mapping[str, Any]:
         """The record of what is built; empty if there is none."""
         table = progress_table(self.settings.view_table)
-        found = self.aws.call("dynamodb", "GetItem", **record_request(table))
-        return record_in(found.get("Item"))
+        response = self.aws.call("dynamodb", "GetItem", **record_request(table))
+        return record_in(response.get("Item"))
 
     @property
     def unbuilt(self) -> list[str]:

@@ -19,7 +19,7 @@ REBUILD = "`adminview model lock --reason …` and `adminview apply`"
 
 
 def as_data(result: VerifyResult, model: Registry) -> dict[str, Any]:
-    counts, found = _counted(result), result.report.findings
+    counts, differences = _counted(result), result.report.findings
     return {
         "status": result.status,
         "finished": not result.trouble,
@@ -27,22 +27,22 @@ def as_data(result: VerifyResult, model: Registry) -> dict[str, Any]:
         "scope": {name: getattr(result.scope, name) for name in OPTIONS},
         "rows": counts["scanned"],
         **{name: counts[name] for name in COUNTS},
-        "listed": found,
-        "not_listed": counts["differing"] - len(found),
-        "advice": [*advice(found, model.totals)],
+        "listed": differences,
+        "not_listed": counts["differing"] - len(differences),
+        "advice": [*advice(differences, model.totals)],
     }
 
 
 def show(result: VerifyResult, model: Registry, console: Console) -> None:
     """Print the differences, the counts and the verdict."""
-    found, counts = result.report.findings, _counted(result)
-    if found:
-        console.print(_table(found[:LINES]))
-        if more := counts["differing"] - min(len(found), LINES):
-            console.print(f"and {more} more (--json lists {len(found)})\n")
+    differences, counts = result.report.findings, _counted(result)
+    if differences:
+        console.print(_table(differences[:LINES]))
+        if more := counts["differing"] - min(len(differences), LINES):
+            console.print(f"and {more} more (--json lists {len(differences)})\n")
     console.print(facts("So far" if result.trouble else "The counts add up", _counts(result)))
     console.print(verdict(result), soft_wrap=True)
-    for line in advice(found, model.totals):
+    for line in advice(differences, model.totals):
         console.print(line, soft_wrap=True)
 
 

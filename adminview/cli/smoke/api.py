@@ -139,10 +139,10 @@ def _found(response: WireResponse, key: RowKey) -> str:
 
 def _await_row(run: SmokeRun, path: str, key: RowKey) -> WireResponse:
     """Request a row until it is found: the API's reads are eventually consistent."""
-    found, _ = run.wait(
+    response, _ = run.wait(
         lambda: next((r for r in [_get(run, path)] if _is_found(r, key)), None), READ_SECONDS
     )
-    return found or _get(run, path)
+    return response or _get(run, path)
 
 
 def _get(run: SmokeRun, path: str) -> WireResponse:

@@ -113,7 +113,7 @@ class DeadLetters:
         listed = self._list(_limit(values.get("limit")))
         wanted = {name: values[name] for name in FILTERS if name in values}
         matched = PeekResult(
-            [one for one in listed.matched if _fits(LetterGroup.of(one), wanted)],
+            [letter for letter in listed.matched if _fits(LetterGroup.of(letter), wanted)],
             [] if wanted else listed.unknown,
             listed.complete,
         )
@@ -152,7 +152,7 @@ class DeadLetters:
                 # More may have been received than were asked for: ten come at a time.
                 previews = [*preview(self.replayer, peeked.matched[:MOST_PREVIEWED])]
         described = _Previews(self.renderer.row)
-        items = [described.item(one) for one in previews]
+        items = [described.item(item) for item in previews]
         return Reply(
             {
                 "items": items,
@@ -208,7 +208,7 @@ class DeadLetters:
         """Remove a dead letter from the last listing."""
         with self._lock:
             if (last := self._listed) is not None:
-                matched = [one for one in last.matched if one.message.id != id_]
+                matched = [letter for letter in last.matched if letter.message.id != id_]
                 unknown = [pair for pair in last.unknown if pair[0].id != id_]
                 self._listed = PeekResult(matched, unknown, last.complete)
 
@@ -241,7 +241,7 @@ class _Previews:
     def item(self, previewed: ReplayPreview) -> dict[str, Any]:
         plan = previewed.plan
         puts, deletes = (plan.puts, plan.deletes) if plan else ({}, set[RowKey]())
-        found = plan.current if plan else {}
+        current = plan.current if plan else {}
         return {
             "item": previewed.about,
             "letters": previewed.letters,
@@ -249,14 +249,14 @@ class _Previews:
             "put": [
                 {
                     "key": key_members(key),
-                    "before": self._row(found.get(key)),
+                    "before": self._row(current.get(key)),
                     "after": self._row(row),
-                    "isNew": key not in found,
+                    "isNew": key not in current,
                 }
                 for key, row in sorted(puts.items())
             ],
             "delete": [
-                {"key": key_members(key), "before": self._row(found.get(key))}
+                {"key": key_members(key), "before": self._row(current.get(key))}
                 for key in sorted(deletes)
             ],
         }

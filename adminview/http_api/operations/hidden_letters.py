@@ -47,7 +47,9 @@ class HiddenLetters:
         That time is the latest possible one if none is received meanwhile.
         """
         with self._lock:
-            self._known = {item: one for item, one in self._known.items() if one.until > now}
+            self._known = {
+                item: letter for item, letter in self._known.items() if letter.until > now
+            }
             known = sorted(self._known.values(), key=lambda letter: letter.until)
         latest = max([now + self.hidden_seconds(), *(letter.until for letter in known)])
         return {

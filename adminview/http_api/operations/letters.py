@@ -116,7 +116,7 @@ def _unreadable(message: Message, why: str) -> dict[str, Any]:
 
 
 def _group(group: LetterGroup, letters: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    times = sorted(time for one in letters if (time := one["changed"] or one["sent"]))
+    times = sorted(time for letter in letters if (time := letter["changed"] or letter["sent"]))
     reasons = Counter(letter["reason"] for letter in letters).most_common(MOST_REASONS)
     return {
         "source": group.source,

@@ -50,11 +50,11 @@ def links(row: Attributes, registry: Registry) -> list[Link]:
     """Return the queries that a row leads to; those without missing parameters come first."""
     keys = _keys(row)
     values = _values(row)
-    found: dict[tuple[str, tuple[tuple[str, str], ...]], Link] = {}
+    links: dict[tuple[str, tuple[tuple[str, str], ...]], Link] = {}
     for pattern in sorted(registry.patterns, key=lambda pattern: pattern.name):
         for link in (*_by_key(pattern, keys, values), *_by_name(pattern, values)):
-            found.setdefault((pattern.name, tuple(sorted(link.parameters.items()))), link)
-    ordered = sorted(found.values(), key=lambda link: (len(link.missing), link.basis))
+            links.setdefault((pattern.name, tuple(sorted(link.parameters.items()))), link)
+    ordered = sorted(links.values(), key=lambda link: (len(link.missing), link.basis))
     return ordered[:MOST_LINKS]
 
 

@@ -281,7 +281,7 @@ class Repairs:
         with self.letters.changing():
             while not job.stop.is_set():
                 with self.letters.browse(selection, CHUNK) as peeked:
-                    fresh = [one for one in messages_of(peeked) if one.id not in seen]
+                    fresh = [message for message in messages_of(peeked) if message.id not in seen]
                     for batch in batched(fresh, BATCH):
                         job.pace()
                         if job.stop.is_set():
@@ -302,9 +302,9 @@ class Repairs:
         """Remember until when a dead letter that was sent again is invisible."""
         if outcome not in (LetterOutcome.FAILING, LetterOutcome.EXPIRED):
             return
-        found = _subject(message, writer.resolver)
-        if found:
-            item, source, error = found
+        subject = _subject(message, writer.resolver)
+        if subject:
+            item, source, error = subject
             until = writer.now() + writer.retry_seconds
             self.hidden.add(HiddenLetter(item, source, error, until))
 

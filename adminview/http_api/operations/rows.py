@@ -67,10 +67,10 @@ class Provenance:
 
     def explain(self, request: Request) -> Reply:
         key = read_key(request.parameters(PK.name, SK.name))
-        found = explain(key, self.routes, self.reconciler, deadline=Deadline.after(SECONDS))
-        if found is None:
+        explanation = explain(key, self.routes, self.reconciler, deadline=Deadline.after(SECONDS))
+        if explanation is None:
             raise ProblemError(HTTPStatus.NOT_FOUND, NO_ROW)
-        return Reply(self._document(key, found))
+        return Reply(self._document(key, explanation))
 
     def related(self, request: Request) -> Reply:
         key = read_key(request.parameters(PK.name, SK.name))
@@ -94,33 +94,33 @@ class Provenance:
             }
         )
 
-    def _document(self, key: RowKey, found: Explanation) -> dict[str, Any]:
+    def _document(self, key: RowKey, explanation: Explanation) -> dict[str, Any]:
         render = self.renderer.row
-        at, now, current = found.changed_at, self.now(), self.registry.fingerprint
+        at, now, current = explanation.changed_at, self.now(), self.registry.fingerprint
         return {
             "key": key_members(key),
-            "row": render(found.row),
-            "expected": render(found.expected) if found.expected else None,
-            "verdict": found.verdict.name.lower(),
-            "explanation": found.verdict.value,
-            "difference": list(found.difference),
-            "item": _item(found.target, found.item_exists),
+            "row": render(explanation.row),
+            "expected": render(explanation.expected) if explanation.expected else None,
+            "verdict": explanation.verdict.name.lower(),
+            "explanation": explanation.verdict.value,
+            "difference": list(explanation.difference),
+            "item": _item(explanation.target, explanation.item_exists),
             "change": {
-                "sequence": found.sequence or None,
-                "reconciled": found.sequence == RECONCILED,
+                "sequence": explanation.sequence or None,
+                "reconciled": explanation.sequence == RECONCILED,
                 "time": moment(at),
                 "ageSeconds": None if at is None else max(0.0, round(now - at, 3)),
             },
-            "view": _view(found.view),
+            "view": _view(explanation.view),
             "model": {
-                "row": found.model or None,
+                "row": explanation.model or None,
                 "current": current,
-                "same": found.model == current,
+                "same": explanation.model == current,
             },
-            "contributions": describe_contributions(found.row),
-            "repair": None if found.verdict is Verdict.EQUAL else advice(found),
-            "repairable": found.target is not None and found.verdict in REPAIRABLE,
-            "problem": found.problem or None,
+            "contributions": describe_contributions(explanation.row),
+            "repair": None if explanation.verdict is Verdict.EQUAL else advice(explanation),
+            "repairable": explanation.target is not None and explanation.verdict in REPAIRABLE,
+            "problem": explanation.problem or None,
         }
 
 

@@ -55,13 +55,15 @@ class ItemChecks:
             self._print(self.find(model, items), len(items))
 
     def _print(self, findings: Sequence[ModelFinding], number: int) -> None:
-        shown = [found for found in findings if found.rule not in SHOWN_OTHERWISE]
-        fresh = [found for found in shown if _name_of(found) not in self._printed]
+        shown = [finding for finding in findings if finding.rule not in SHOWN_OTHERWISE]
+        fresh = [finding for finding in shown if _name_of(finding) not in self._printed]
         self._printed = frozenset(map(_name_of, shown))
         if fresh:
             self.say(f"checked the views with {count(number, 'item')} of the tables as a sample:")
-        for found in fresh:
-            self.say(str(found if found.rule == IMPURE else replace(found, level=Level.WARNING)))
+        for finding in fresh:
+            self.say(
+                str(finding if finding.rule == IMPURE else replace(finding, level=Level.WARNING))
+            )
 
 
 def _name_of(finding: ModelFinding) -> tuple[str, ...]:

@@ -151,11 +151,11 @@ def differences(expected: TableDescription, actual: TableDescription) -> Iterato
             f"{_key(actual.key)}"
         )
     for index in expected.indexes:
-        found = actual.index(index.name)
-        if found is None and not index.local:
+        actual_index = actual.index(index.name)
+        if actual_index is None and not index.local:
             continue
-        if found is None or not index.is_equivalent(found):
-            has = f"has {_shape(found)}" if found else "does not exist"
+        if actual_index is None or not index.is_equivalent(actual_index):
+            has = f"has {_shape(actual_index)}" if actual_index else "does not exist"
             yield (
                 f"table {expected.name!r}: index {index.name!r} is declared with {_shape(index)}, "
                 f"but {has}"
