@@ -41,7 +41,7 @@ Parameter: TypeAlias = str | int | Decimal | bytes
 Order: TypeAlias = Literal["asc", "desc"]
 
 PAGE_OPTIONS: Final = ("limit", "cursor")
-NO_VIEWS: Final = "a script in another folder needs PYTHONPATH=. as well, or connect(views=…)"
+NO_VIEWS: Final = "save a script in that folder, beside app.py, or set PYTHONPATH=. there"
 NO_STACKS: Final = (
     "a local engine such as the one at {} has no stacks: leave out stage and prefix to query it, "
     f"or leave out endpoint and unset {ENDPOINT} to query a deployment"

@@ -35,7 +35,7 @@ def views_package() -> str:
 
 def migrations() -> Mapping[str, Migration]:
     """Return the app's migrations by name, loaded and checked once."""
-    return _migrations(_migrations_package(), views_package())
+    return _migrations(migrations_package(), views_package())
 
 
 def load_errors() -> list[DeclarationError]:
@@ -46,9 +46,9 @@ def load_errors() -> list[DeclarationError]:
     """
     errors: dict[str, DeclarationError] = {}
     packages = [(views_package(), "view", VIEWS_PACKAGE)]
-    has_migrations = _exists(_migrations_package())
+    has_migrations = _exists(migrations_package())
     if has_migrations:
-        packages.append((_migrations_package(), "migration", MIGRATIONS_PACKAGE))
+        packages.append((migrations_package(), "migration", MIGRATIONS_PACKAGE))
     try:
         for package, kind, setting in packages:
             for name in module_names(package, kind, setting):
@@ -71,7 +71,8 @@ def _exists(package: str) -> bool:
     return True
 
 
-def _migrations_package() -> str:
+def migrations_package() -> str:
+    """Return the name of the package of the app's migrations."""
     return os.environ.get(MIGRATIONS_PACKAGE) or DEFAULT_MIGRATIONS
 
 

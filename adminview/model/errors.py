@@ -149,11 +149,12 @@ class UnreadableRecordError(RecordError):
 class MissingAttributeError(RecordError, KeyError):
     """A view read an attribute that the item does not have. A KeyError, as for any mapping."""
 
-    def __init__(self, name: str, *, may_name: bool = True) -> None:
+    def __init__(self, name: str, *, owner: str = "the item", may_name: bool = True) -> None:
         super().__init__(
-            f"the item has no attribute {name!r}" if may_name else "an attribute is absent"
+            f"{owner} has no attribute {name!r}" if may_name else "an attribute is absent"
         )
         self.name = name
+        self.owner = owner
 
     def __str__(self) -> str:
         return str(self.args[0])  # KeyError would quote it

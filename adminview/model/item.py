@@ -67,9 +67,10 @@ class Picked(Mapping[str, RawValue]):
 
 
 class Item(Mapping[str, Any]):
-    """A source item, or a map inside it. Decodes an attribute each time it is read."""
+    """A source item. Decodes an attribute each time it is read."""
 
     __slots__ = ("_image",)
+    _what = "the item"
 
     def __init__(self, image: Image) -> None:
         self._image = image
@@ -79,7 +80,7 @@ class Item(Mapping[str, Any]):
         try:
             value = self._image[name]
         except KeyError:
-            raise MissingAttributeError(name) from None
+            raise MissingAttributeError(name, owner=self._what) from None
         text = value.get("S")  # most are text
         return decode(value) if text is None else text
 
@@ -109,7 +110,7 @@ class Item(Mapping[str, Any]):
         """Return an attribute undecoded; raises a MissingAttributeError."""
         value = self._image.get(name)
         if value is None:
-            raise MissingAttributeError(name)
+            raise MissingAttributeError(name, owner=self._what)
         return RawValue(value)
 
     def pick(self, *names: str) -> Picked:
@@ -122,15 +123,22 @@ class Item(Mapping[str, Any]):
         return RawValue({"M": dict(self._image)})
 
 
+class ItemMap(Item):
+    """A map in an item, or in one of its lists."""
+
+    __slots__ = ()
+    _what = "a map in the item"
+
+
 DECODERS: dict[str, Callable[[Any], Any]] = {
     "S": str,
     "N": Decimal,
     "BOOL": bool,
     "NULL": lambda _: None,
     "B": b64decode,
-    "M": Item,  # maps stay lazy
+    "M": ItemMap,  # maps stay lazy
     "L": lambda elements: [
-        Item(element["M"]) if "M" in element else decode(element) for element in elements
+        ItemMap(element["M"]) if "M" in element else decode(element) for element in elements
     ],
     "SS": set,
     "NS": lambda elements: {Decimal(element) for element in elements},
@@ -191,7 +199,11 @@ def encode(value: object) -> AttributeValue:
     for kind, encoder in ENCODERS:
         if isinstance(value, kind):
             return encoder(value)
-    hint = " (use a Decimal: floats lose digits)" if isinstance(value, float) else ""
+    hint = ""
+    if isinstance(value, float):
+        hint = " (use a Decimal: floats lose digits)"
+    elif hasattr(value, "isoformat"):
+        hint = " (use its isoformat())"
     msg = f"a {type(value).__name__} cannot be stored in DynamoDB{hint}"
     raise RowError(msg)
 
@@ -244,6 +256,7 @@ QUICK_ENCODERS: dict[type, Callable[[Any], AttributeValue]] = {
         type(None),
         bytes,
         Item,
+        ItemMap,
         Picked,
         dict,
         list,

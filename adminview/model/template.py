@@ -95,7 +95,8 @@ def fill(template: Template, attribute: Attribute, values: Mapping[str, object])
 
 def _check(name: str, value: object, type_: str) -> None:
     if isinstance(value, bool) or not isinstance(value, KINDS[type_]):
-        msg = f"{name} must be {TYPE_WORDS[type_]}, not {type(value).__name__}"
+        wanted = TYPE_WORDS[type_] + (" (int or Decimal)" if type_ == "N" else "")
+        msg = f"{name} must be {wanted}, not {type(value).__name__}"
         raise RowError(msg)
     if value in ("", b""):
         msg = f"{name} is empty"

@@ -34,7 +34,9 @@ def redact(
         redacted = ViewError(error, view.what)
     elif isinstance(error, MissingAttributeError):
         texts = _texts(view.derive.__code__.co_filename)
-        redacted = MissingAttributeError(error.name, may_name=error.name in texts)
+        redacted = MissingAttributeError(
+            error.name, owner=error.owner, may_name=error.name in texts
+        )
     else:
         redacted = type(error)(*error.args)
     redacted.place = _place(frames, view, yielded)

@@ -301,7 +301,7 @@ def lab() -> Lab:
         (("of-color", {}), r"no access pattern is named 'of-color'; declared are heavy, of-colour"),
         (("heavy", {"color": "red"}), r"takes \(colour, least\); colour is missing, least is"),
         (("of-colour", {"colour": 1}), "'of-colour': colour must be text, not int"),
-        (("heavy", {"colour": "red", "least": 2.5}), "least must be a number, not float"),
+        (("heavy", {"colour": "red", "least": 2.5}), r"a number \(int or Decimal\), not float"),
         (("of-colour", {"colour": "red", "order": "up"}), "order must be asc or desc"),
         (("of-colour", {"colour": "red", "limit": 5}), r"write query\(…\)\.page\(limit=…\)"),
         (("of-colour", {"colour": "red", "cursor": "c"}), r"write query\(…\)\.page\(cursor=…\)"),

@@ -14,7 +14,9 @@ from adminview.cli.output.data_order import DataOrder
 from adminview.cli.output.grid import Grid
 from adminview.cli.output.printing import Console
 from adminview.cli.output.rows import fit, print_rows, record, to_csv
+from adminview.cli.querying.result_grid import for_table
 from adminview.cli.querying.row_format import RowFormat
+from adminview.model import AccessPattern, Index
 from tests.support.view_files import with_view_file
 
 VIEWS = """
@@ -316,3 +318,12 @@ def test_hidden_columns_are_printed_in_csv_and_when_they_are_chosen(
     assert "GSI1_PK" in capsys.readouterr().out
     RowFormat(csv=True).print("", grid, {"GSI1_PK"})
     assert "GSI1_PK" in capsys.readouterr().out
+
+
+def test_a_table_shows_the_keys_of_an_index_only_if_they_are_all_that_is_shown() -> None:
+    index = Index("ByTag", partition="tag", sort="at", include=["data"])
+    grid = Grid.of([{"PK": "p", "SK": "s", "tag": "red", "at": "9"}])
+    keys = AccessPattern("keys", index=index, partition="{tag}", shows=())
+    assert for_table(grid, keys).headers == ["PK", "SK", "at", "tag"]
+    details = AccessPattern("details", index=index, partition="{tag}")
+    assert for_table(grid, details).headers == ["PK", "SK"]

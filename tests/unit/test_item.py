@@ -1,5 +1,6 @@
 """Items decode what is touched, and hand on the rest as it is."""
 
+from datetime import date
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -74,6 +75,18 @@ def test_an_absent_attribute_is_named() -> None:
     assert "absent" not in item
     assert len(item) == len(IMAGE)
     assert set(item) == set(IMAGE)
+
+
+def test_an_attribute_that_is_absent_from_a_map_is_not_attributed_to_the_item() -> None:
+    item = Item({"map": {"M": {}}, "list": {"L": [{"M": {}}]}})
+    for inner in (item["map"], item["list"][0]):
+        with pytest.raises(MissingAttributeError, match="a map in the item has no attribute 'at'"):
+            inner["at"]
+
+
+def test_a_date_is_refused_with_what_to_store_instead() -> None:
+    with pytest.raises(RowError, match=r"a date cannot be stored in DynamoDB \(use its isoformat"):
+        encode(date(2025, 3, 1))
 
 
 def test_the_repr_of_items_and_wires_shows_no_value() -> None:

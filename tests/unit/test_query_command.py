@@ -75,7 +75,8 @@ def test_an_unknown_pattern_is_refused_with_similar_names() -> None:
     assert "Did you mean 'orders-by-status'" in result.stderr
     result = run("xyz")
     assert result.exit_code == 2
-    assert "No access pattern is named 'xyz'. To list them, run: adminview" in result.stderr
+    assert "No access pattern in tests.support.views is named 'xyz'." in result.stderr
+    assert "To list them, run: adminview" in result.stderr
 
 
 def test_a_missing_parameter_is_named_as_it_is_typed() -> None:

@@ -215,7 +215,7 @@ def test_a_page_of_an_odd_size_is_refused(lab: Lab, limit: Any) -> None:
         ("nothing", {}, "no access pattern is named 'nothing'; declared are heavy, of-colour"),
         ("of-colour", {}, r"takes \(colour\); colour is missing"),
         ("of-colour", {"colour": "red", "size": 1}, "size is unknown"),
-        ("heavy", {"colour": "red", "least": "a lot"}, "least must be a number, not str"),
+        ("heavy", {"colour": "red", "least": "a lot"}, r"a number \(int or Decimal\), not str"),
         ("of-colour", {"colour": ""}, "colour is empty"),
         ("of-colour", {"colour": "red", "order": "up"}, "order must be asc or desc"),
     ],

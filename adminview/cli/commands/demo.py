@@ -29,7 +29,8 @@ NEXT = (
     "adminview query orders-of-user --user-id user-123",
     "adminview query buyers-of-product --product-id product-def-789 --csv",
     "adminview sql \"SELECT * FROM AdminViewTable WHERE PK = 'USER#user-456'\"",
-    "adminview dlq list                              # one more broken order is left for you",
+    "adminview dlq list                              # another order lacks a status: add it,",
+    "adminview dlq replay                            # then replay its dead letters",
     "adminview console                               # queries, repairs and health, in a browser",
     "adminview serve                                 # the HTTP API, with a page in the browser",
 )

@@ -17,12 +17,7 @@ from botocore.config import Config
 from adminview.aws.boto3_clients import CLIENT, dynamodb_client, sqs_client
 from adminview.aws.clients import Clients
 from adminview.aws.endpoints import ACCESS_KEY, ENDPOINT, IGNORED, LOCAL_KEY, SDK_REGION, SECRET_KEY
-from adminview.aws.settings import (
-    DEFAULT_VIEWS,
-    MIGRATIONS_PACKAGE,
-    QUEUE_URL,
-    VIEWS_PACKAGE,
-)
+from adminview.aws.settings import MIGRATIONS_PACKAGE, QUEUE_URL, VIEWS_PACKAGE
 from adminview.aws.view_reader import Boto3Reader, ViewReader
 from adminview.checks.static import static_findings
 from adminview.cli.commands.check import view_requirements
@@ -51,6 +46,7 @@ from adminview.model import Registry
 from adminview.model.errors import AdminViewError, ServiceError, SettingsError
 from adminview.model.row import VIEW_TABLE
 from adminview.query.engine import QueryEngine
+from adminview.views import migrations_package, views_package
 
 ENGINE_PORT: Final = 8000  # of the embedded engine, if it is free: exported variables stay valid
 POLL_SECONDS: Final = 0.5  # between two looks at the view files; a change counts at the second
@@ -101,7 +97,7 @@ def dev(
     if data and not engine and os.environ.get(ENDPOINT):
         msg = f"the engine at {ENDPOINT} keeps its own data: --data is for an engine started here"
         raise typer.BadParameter(msg, param_hint="--data")
-    files = ViewFiles(os.environ.get(VIEWS_PACKAGE) or DEFAULT_VIEWS)
+    files = ViewFiles(views_package())
     with ExitStack() as running:
         stop = running.enter_context(graceful_shutdown(signals=SIGNALS))
         if (registry := _first_model(files, stop)) is None:
@@ -228,11 +224,12 @@ def _connect(
     started = name or EngineName.MOTO
     with _start(started, environ) if owned else _use_endpoint(environ) as variables:
         place = f"{started} (a local engine, not AWS)" if owned else environ[ENDPOINT]
-        echo(f"AdminView on {place}")
-        packages = [name for name in (VIEWS_PACKAGE, MIGRATIONS_PACKAGE) if environ.get(name)]
+        echo(f"AdminView on {place}, with the view files in {views_package()}")
         clients = Clients(dynamodb_client(CLIENT.merge(PATIENT)), sqs_client())
         engine = DevEngine(clients, variables[QUEUE_URL], owned)
-        yield engine, variables | {name: environ[name] for name in packages}
+        # Always: that terminal may still have the packages of another app, such as the demo's.
+        packages = {VIEWS_PACKAGE: views_package(), MIGRATIONS_PACKAGE: migrations_package()}
+        yield engine, variables | packages
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from adminview.cli.output.printing import help_text
 from adminview.cli.querying.answer import QueryOptions, run
 from adminview.model import AccessPattern
 from adminview.query.parameters import WORDS
-from adminview.views import registry
+from adminview.views import registry, views_package
 
 PREFIX = "parameter_"  # a parameter may be named like a Python keyword or one of our options
 OPTION_NAMES = [field.name for field in fields(QueryOptions)]
@@ -49,7 +49,8 @@ class PatternCommands(TyperGroup):
             near = get_close_matches(name, self.commands)
             hint = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
             ctx.fail(
-                f"No access pattern is named {name!r}. {hint}To list them, run: adminview patterns"
+                f"No access pattern in {views_package()} is named {name!r}. "
+                f"{hint}To list them, run: adminview patterns"
             )
         return super().resolve_command(ctx, args)
 
@@ -118,6 +119,8 @@ def _parameter(pattern: AccessPattern, name: str) -> Parameter:
     conditions = [condition for (condition,) in shape if f"{{{name}}}" in condition]
     type_ = pattern.parameters[name]
     text = f"{WORDS[type_].capitalize()}, as in {' and '.join(conditions)}"
+    if name in pattern.optional:
+        text += "; optional"
     if option_of(name) != _flag(name):
         text += f". Not {_flag(name)}, which every query has"
     option = typer.Option(

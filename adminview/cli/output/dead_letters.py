@@ -128,11 +128,12 @@ def summary(replayed: Mapping[str, Any], title: str = "Replayed") -> TextTable:
         "items reconciled": replayed["items"],
         "rows put, deleted": f"{replayed['rows_put']}, {replayed['rows_deleted']}",
     }
-    reasons = "; ".join(f"{count}: {reason}" for reason, count in replayed["reasons"].items())
-    why = {"left because": reasons} if reasons else {}
+    lines = facts(title, (counts or {"dead letters": "none was ready"}) | work)
+    for position, (reason, count) in enumerate(replayed["reasons"].items()):
+        lines.add_row("" if position else "left because", f"{count}: {reason}")
     if not replayed["complete"]:
-        why["not complete"] = "there may be more dead letters: run it again"
-    return facts(title, (counts or {"dead letters": "none was ready"}) | work | why)
+        lines.add_row("not complete", "there may be more dead letters: run it again")
+    return lines
 
 
 def preview_table(previewed: ReplayPreview) -> TextTable:

@@ -20,13 +20,18 @@ def result_grid(model: Registry, pattern: AccessPattern, results: Sequence[Resul
 
 
 def table_grid(model: Registry, pattern: AccessPattern, results: Sequence[ResultRow]) -> Grid:
-    """Return the columns of a table: without index keys, and for totals without keys."""
+    """Return the columns of a table: without keys of indexes, unless they are all that is shown.
+
+    Rows of totals have no keys.
+    """
     return for_table(result_grid(model, pattern, results), pattern)
 
 
 def for_table(grid: Grid, pattern: AccessPattern) -> Grid:
     maps = (PREFIX, *(f"{join.name}." for join in pattern.joins))
     shown = {join.name for join in pattern.joins} | (set() if pattern.total else {*KEY})
+    if pattern.index and not pattern.total and not pattern.shows:
+        shown |= {attribute.name for attribute in pattern.index.entry_key}
     return grid.without(
         {name for name in grid.columns if name not in shown and not name.startswith(maps)}
     )

@@ -99,12 +99,17 @@ SECOND_DAY: tuple[Put | Delete, ...] = (
     Delete("Orders", {"CustomerId": ADA, "SK": f"FAVOURITE#{TEA}"}),
 )
 
-# An order without a status: its view raises.
-POISON = Put("Orders", {"CustomerId": GRACE, "SK": "2025-03-06#2121399", "OrderId": "2121399"})
+
+def without_status(put: Put) -> Put:
+    """Return an order that its view cannot read."""
+    return Put("Orders", {name: put.item[name] for name in put.item if name != "Status"})
+
+
+POISON = without_status(order(GRACE, "2025-03-06", "2121399", "PENDING", [EGGS]))
 
 # Another one, and its fix, which changes no sum.
 FIXED = order(ALAN, "2025-03-05", "2121388", "CANCELLED", [MILK])
-BROKEN = Put("Orders", {name: FIXED.item[name] for name in FIXED.item if name != "Status"})
+BROKEN = without_status(FIXED)
 
 # Parameters of queries by name, and by access pattern where a name has several meanings.
 PARAMETERS: dict[str, str] = {
