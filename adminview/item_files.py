@@ -68,9 +68,36 @@ class ItemLine:
     place: str
 
 
+def items_of(source: str, text: str, file: str) -> list[Attributes]:
+    """Return the items of one source in a text: lines with their sources, or its items alone.
+
+    Raises a SettingsError if the text is neither, or has no item of the source.
+    """
+    if not _has_lines(text):
+        return parse_items(parse_json(text))
+    items = [line.image for line in _lines(text, file) if line.source == source]
+    if not items:
+        msg = f"{file} has no item of the source {source!r}"
+        raise SettingsError(msg)
+    return items
+
+
+def _has_lines(text: str) -> bool:
+    first, *_ = text.lstrip().splitlines() or [""]
+    try:
+        entry = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(entry, dict) and entry.keys() == {"source", "item"}
+
+
 def read_lines(file: str) -> Iterator[ItemLine]:
     """Yield the items of a file, one per line; raises a SettingsError that names the line."""
-    for number, line in enumerate(read_text(file).splitlines(), start=1):
+    yield from _lines(read_text(file), file)
+
+
+def _lines(text: str, file: str) -> Iterator[ItemLine]:
+    for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
             place = f"{file}:{number}"
             try:

@@ -14,6 +14,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from adminview.aws.observability import NOT_READY
 from adminview.aws.settings import NAMESPACE
 from adminview.cli.main import app
 from adminview.cli.output.tables import patterns_markdown
@@ -153,7 +154,15 @@ def test_every_metric_in_the_runbook_is_emitted_and_every_one_emitted_is_in_it()
     verify = {"Checked", "Drift", "VerifyUnfinished"}
     reported = {*BatchCounts().counts(), "LagOfNewestRecord", "AgeOfOldestLetter"}
     totals = {"TotalsLag", "TotalsSkipped", "TotalsUpdated"}
-    assert named == reported | replay | verify | totals
+    assert named == reported | replay | verify | totals | {NOT_READY}
+
+
+def test_the_runbook_states_what_an_error_of_each_function_means() -> None:
+    alarms = (ROOT / "tests" / "infra" / "alarms.md").read_text()
+    runbook = (ROOT / "docs" / "runbook.md").read_text()
+    section = runbook.split("\n## errors\n")[1].split("\n## ")[0]
+    rows = "".join(re.findall(r"^\| (`[^|]+) \|", section, re.MULTILINE))
+    assert set(re.findall(r"`(\w+)`", rows)) == set(re.findall(r"^\| errors-(\w+)", alarms, re.M))
 
 
 def test_the_readme_names_a_command_for_each_failure_that_one_repairs() -> None:

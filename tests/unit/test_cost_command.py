@@ -14,7 +14,7 @@ from adminview.cli.costing.sampled import describe
 from adminview.cli.costing.warm_up import WarmUpCost
 from adminview.cli.errors import UsageError
 from adminview.cli.main import app
-from adminview.item_files import parse_items
+from adminview.item_files import line_of, parse_items
 from adminview.model.errors import SettingsError
 from adminview.model.item import encode
 from tests.support.model import FAVOURITE, order, registry
@@ -124,6 +124,17 @@ def test_a_sample_gives_rows_sizes_and_indexes_and_options_override_it(
     assert "user-123" not in run(*ORDERS, "--items-file", str(file)).output
 
 
+def test_a_file_of_items_of_several_sources_gives_those_of_one(tmp_path: Path) -> None:
+    """The file that tests write, and that `check`, `dev` and `smoke` read."""
+    file = tmp_path / "items.jsonl"
+    lines = [line_of("Users", {"userId": {"S": "u"}}), line_of("Orders", encode(order())["M"])]
+    file.write_text("\n".join(lines))
+    notes = told(*ORDERS, "--items-file", str(file))["assumed"]
+    assert "From 1 sampled item: itemBytes, rows, rowBytes, indexes" in notes
+    done = run("--source", "Products", "--changes", "1", "--items-file", str(file))
+    assert "has no item of the source 'Products'" in str(done.exception)
+
+
 def test_items_are_read_as_people_write_them_and_as_aws_prints_them() -> None:
     normalize_number = {name: encode(value) for name, value in order().items()}
     for given in (
@@ -193,10 +204,14 @@ ODD = json.dumps(
         (("--load", "-"), "{", "load: - is not JSON"),
         (("--load", "-"), "[]", "load: expected an object such as"),
         (("--load", "-"), '{"Orders": {"changesPerSecond": 1e999}}', "is inf; expected a number"),
-        ((*ORDERS, "--items-file", "-"), "[]", "sample: expected an item"),
-        ((*ORDERS, "--items-file", "-"), "[" * 100_000, "sample: - is not JSON"),
+        ((*ORDERS, "--items-file", "-"), "[]", "items-file: expected an item"),
+        ((*ORDERS, "--items-file", "-"), "[" * 100_000, "items-file: not JSON"),
         ((*ORDERS, "--items-file", "-"), ODD, "a value that does not match its DynamoDB type"),
-        (("--source", "Order", "--changes", "1", "--items-file", "-"), "{}", "sample: expected"),
+        (
+            ("--source", "Order", "--changes", "1", "--items-file", "-"),
+            "{}",
+            "items-file: expected",
+        ),
         (
             (*ORDERS, "--items-file", "-"),
             '{"CustomerId": "secret"}',

@@ -2,9 +2,7 @@
 
 import json
 import os
-import sys
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -26,12 +24,11 @@ from adminview.cli.errors import usage_errors
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.cost import as_data, show
 from adminview.cli.output.printing import Console, doing, print_json
-from adminview.item_files import parse_items
+from adminview.item_files import items_of, read_text
 from adminview.model.errors import SettingsError
 from adminview.views import registry
 
 LONGEST_HOURS: Final = 24 * 14
-STDIN: Final = "-"
 EXPECTED: Final = "give exactly one of --load FILE, --source NAME --changes N, and --measured"
 
 Entry = dict[str, Any]  # one source of a load file
@@ -80,7 +77,8 @@ def cost(  # noqa: PLR0913 - the command's options
         typer.Option(
             "--items-file",
             metavar="FILE",
-            help="JSON file of items (- reads stdin) from which the views derive rows and indexes.",
+            help="File of items from which the views derive rows and indexes: one per line, as for "
+            "`adminview check`, or in JSON as `aws dynamodb scan` prints them; - reads stdin.",
         ),
     ] = None,
     measured: Annotated[
@@ -169,16 +167,17 @@ def _index_entry(text: str) -> tuple[str, dict[str, float]]:
 
 def _add_sample(source: str, entry: Entry, file: str) -> str:
     """Fill the gaps of *entry* from sampled items, and return a note that lists them."""
-    sample = _read(file, "sample")
+    text = _text(file, "items-file")
     try:
-        items = parse_items(sample)
+        items = items_of(source, text, file)
     except SettingsError as error:
-        msg = f"sample: {error}"
+        msg = f"items-file: {error}"
         raise SettingsError(msg) from error
     sampled = describe(known_source(registry(), source), items, registry())
     used = [name for name in sampled if name not in entry]
     entry |= {name: sampled[name] for name in used}
-    return f"From {len(items)} sampled items: {', '.join(used) or 'nothing'}"
+    sampled_items = "1 sampled item" if len(items) == 1 else f"{len(items)} sampled items"
+    return f"From {sampled_items}: {', '.join(used) or 'nothing'}"
 
 
 def _warm_up(deployment: Deployment, peak: int) -> WarmUpCost:
@@ -204,13 +203,17 @@ def _measured(deployment: Deployment, hours: int) -> CostComparison:
 
 
 def _read(file: str, what: str) -> Any:
-    """Read JSON from a file or stdin. Numbers of sampled items keep all their digits."""
+    """Read JSON from a file or stdin."""
     try:
-        text = sys.stdin.read() if file == STDIN else Path(file).read_text(encoding="utf-8")
-        return json.loads(text, parse_float=Decimal if what == "sample" else float)
-    except UnicodeDecodeError as error:
-        msg = f"{what}: {file} is not UTF-8 text"
-        raise SettingsError(msg) from error
+        return json.loads(_text(file, what))
     except (ValueError, RecursionError) as error:  # the message quotes no data
         msg = f"{what}: {file} is not JSON: {error}"
+        raise SettingsError(msg) from error
+
+
+def _text(file: str, what: str) -> str:
+    try:
+        return read_text(file)
+    except SettingsError as error:
+        msg = f"{what}: {error}"
         raise SettingsError(msg) from error
