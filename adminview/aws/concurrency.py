@@ -41,7 +41,7 @@ def map_concurrently(
             future.cancel()
         wait(futures)
     for future in futures:
-        # One that was about to start may be cancelled, though an earlier one has not failed.
+        # A job may be cancelled before the one that failed: raise the error, not the cancellation.
         if not future.cancelled():
             future.result()
     return [future.result() for future in futures]

@@ -1,7 +1,7 @@
 """Build the rows of the deployed model, phase by phase: backfill, sweep, then wait for the totals.
 
-The state machine calls Begin once for each phase. What a phase has to do is read from the progress
-table, so an execution can be stopped and started again.
+The state machine calls Begin once for each phase. Each phase finds its work in the progress table,
+so an execution can be stopped and started again.
 """
 
 from collections.abc import Callable

@@ -88,7 +88,7 @@ class CompletionMarkers:
                 raise
 
     def _end(self, run: str, before: Completions, **facts: Any) -> None:
-        """Stop a run that was started earlier, and let its completion not count."""
+        """Stop a run that was started earlier; if it still completes, that does not count."""
         generations = [
             record.segment.generation for record in self.table.records(run, deadline=_soon())
         ]

@@ -1,12 +1,12 @@
 """Find out whether the totals include all rows that were written so far.
 
-No metric shows this: a metric that is absent may mean that nothing was delivered, or that nothing
-was reported yet. So probes are written. A probe is a row that is put and deleted at once, and that
-contributes to a total of its own. Each shard delivers its records in order. So when that total
-exists, the totals include all earlier changes in the same shard. The total has a position, whose
-name belongs to the shard. All shards must be covered in this way.
+No metric shows this: an absent metric may mean that nothing was delivered, or that nothing was
+reported yet. So this module writes probes. A probe is a row that is put and deleted at once, and
+that contributes to a total of its own. A shard delivers its records in order. So when that total
+exists, the totals include all earlier changes in the same shard. The name of the total's position
+tells which shard it was.
 
-A partition key decides about the shard in a way that only DynamoDB knows. So keys are random, and
+Only DynamoDB knows which shard gets the records of a partition key. So the keys are random, and
 more probes are written until each shard has had one.
 """
 
@@ -46,7 +46,7 @@ class Shards:
     parents: Mapping[str, str | None]
 
     def uncovered(self, positions: set[str]) -> list[str]:
-        """Return the youngest shards that have had no probe, nor has an ancestor of theirs.
+        """Return the youngest shards without a probe in them or in an ancestor.
 
         If a shard was closed after its probe was written, all records of its children are newer.
         """

@@ -1,8 +1,8 @@
 """A verification: a chain of runs, one after the other, and the report of all.
 
-Each phase needs the one before it. Only after no item misses a row without an owner, that row
-belongs to no item; and a difference that the first phase has reported is not reported again. The
-totals are compared with the sums after both were read.
+Each phase needs the result of the one before it. The rows phase may delete a row without an owner
+only if the items phase found no item that derives it, and it does not report a difference twice.
+The totals are compared with the sums after both were read.
 """
 
 from collections import Counter

@@ -36,8 +36,8 @@ from adminview.views import migrations, registry
 RESERVE = 2 * LONGEST_CALL  # for the last call and the report
 PATIENCE_SECONDS = 60.0
 CONCURRENCY, TOLERATED = 8, 100
-# Of a build whose next step cannot begin yet. While the totals are behind, each of them follows an
-# invocation that looks for most of a quarter of an hour.
+# Seconds between two attempts of a build whose next phase cannot begin yet, and attempts at most.
+# While the totals are behind, each attempt itself polls for almost 15 minutes.
 WAIT_SECONDS, MOST_WAITS = 60, 60
 SCOPE_FIELDS = ("segments", "sample", "repair", "grace")
 RESPONSE_LIMIT = 240 * 1024  # bytes; Step Functions limits the output of a step to 256 KB
@@ -143,7 +143,7 @@ def _begin(
 
 
 def _again_later(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Return no segments, and the same event to follow after a while."""
+    """Return no segments, and the same event again for a later Begin."""
     return {
         "segments": [],
         "concurrency": 1,

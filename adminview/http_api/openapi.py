@@ -107,7 +107,8 @@ def _with_not_ready(described: dict[str, Any]) -> dict[str, Any]:
     """Add the response for an access pattern that is not ready, or a busy view."""
     later = {"schema": {"type": "integer", "minimum": 1}, "description": "Seconds to wait."}
     described["responses"]["503"] = {
-        "description": f"The access pattern is {NOT_READY} (the title), or the view is busy",
+        "description": f"If the title is {NOT_READY!r}, rows of the access pattern are missing. "
+        "Otherwise the view is busy",
         "headers": {"Retry-After": later},
         "content": {PROBLEM: {"schema": reference("Problem")}},
     }

@@ -9,7 +9,7 @@ AdminViewError
 ├── UnansweredCallError        a write got no response and may still take effect
 ├── BulkError                  bulk work cannot continue now
 │   ├── SegmentTakenError      another worker holds this segment
-│   ├── TooEarlyError          what the next step needs is not so yet
+│   ├── TooEarlyError          a condition of the next step is not met yet
 │   └── TooManyFailuresError   more items failed than the run tolerates
 ├── RepairError                an item cannot be reconciled now
 │   ├── MovingItemError        it keeps changing while its rows are written
@@ -63,7 +63,7 @@ class QueryError(AdminViewError):
 
 
 class PatternNotReadyError(QueryError):
-    """The access pattern is not ready: an answer would lack rows."""
+    """The access pattern is not ready: a query would miss rows."""
 
     def __init__(self, pattern: str) -> None:
         super().__init__(
@@ -104,7 +104,7 @@ class BulkError(AdminViewError):
 
 
 class TooEarlyError(BulkError):
-    """What the next step of a build needs is not so yet: it is tried again in a minute."""
+    """A condition of the next step is not met yet. A build tries it again after a minute."""
 
 
 class SegmentTakenError(BulkError):

@@ -1,12 +1,12 @@
 """The archive of a total: an item of its own with positions that no new record needs.
 
 Every update pays for the positions of its item, and a stream with many shards leaves hundreds of
-them in a day. So the old ones move to the archive. The total keeps a mark: up to which time
-positions may be archived.
+them in a day. So the old ones move to the archive. The total keeps a mark: the time up
+to which positions may be archived.
 
-- A record that is newer than the mark is in no archived position. It needs no look at the archive.
-- A record that is older, of a shard without a position, was delivered late or again. Its update is
-  refused. The function then looks into the archive, leaves out what the archived position covers,
+- No archived position covers a record that is newer than the mark: its update needs no archive.
+- An older record of a shard without a position was delivered late or again. DynamoDB refuses its
+  update. The function then reads the archive, leaves out the changes that a position there covers,
   and sends the rest on the condition that the mark is still the same.
 - Positions are stored in the archive first, and removed from the total afterwards. Both calls have
   conditions. If the second one is not made, the positions are in both, which does no harm.

@@ -278,7 +278,7 @@ def test_data_is_loaded_and_kept_on_either_engine(hour: Hour) -> None:
     others = java_processes()
     items = hour.folder / "items.jsonl"
     items.write_text(json.dumps({"source": "Orders", "item": ORDER | {"total": 9.5}}) + "\n")
-    dev = hour.dev("--engine", "dynamodb-local", "--load", "items.jsonl", "--data", ".data")
+    dev = hour.dev("--engine", "dynamodb-local", "--items-file", "items.jsonl", "--data", ".data")
     assert "loaded 1 item\n" in dev.said
     dev.wait_for("1 row put")
     hour.put("Orders", **ORDER | {"orderId": "o-2", "tags": {"a", "b"}, "raw": b"\x00"})

@@ -13,7 +13,7 @@ from adminview.model.errors import SettingsError
 GRACE_SECONDS = 15.0
 MOST_CUTS = 1_000_000  # segments of a table, set by DynamoDB
 FINENESS = 10  # cuts per segment at least, so that a sample is close to its share
-SHARES = 1_000_000  # that a sample of totals is a number of
+SHARES = 1_000_000  # parts of the totals; a sample consists of some of them
 CHOSEN = ("seed", "after", "removable")  # by a run, not by its options
 
 

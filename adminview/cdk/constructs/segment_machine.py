@@ -55,8 +55,8 @@ class SegmentMachine(Construct):
     invocation of *function*. The output is what the function returns to Finish: segments have no
     output, because Step Functions limits that of all segments to 256 KB. A failed segment fails the
     execution; a redrive or the next execution continues where it stopped. The function decides how
-    many items of a run may fail. If Begin returns an event to follow, Begin gets it at the end,
-    after the seconds that it returns to wait, if any.
+    many items of a run may fail. If Begin returns an event as `then`, the
+    machine ends with another Begin of that event, after `wait` seconds if it returns these too.
 
     Written in JSONPath: the local cloud supports no JSONata in a distributed map.
     """

@@ -129,7 +129,8 @@ OLDEST_LETTER: Final = Rule(
 )
 # The replay sends a failed dead letter again, which resets its age in SQS. SQS also leaves out of
 # that age a message that was received three times, such as one that cannot be parsed. So this rings
-# only for dead letters that no replay receives. The threshold is six intervals of the schedule.
+# only for dead letters that no replay receives. `alarms` sets the threshold: six intervals of the
+# schedule.
 UNTOUCHED_LETTER: Final = Rule(
     name="untouched-letter",
     meaning="Many replays in a row did not receive a dead letter; SQS drops it after 14 days.",

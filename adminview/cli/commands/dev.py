@@ -69,9 +69,10 @@ def dev(
             help=f"Port of the HTTP API; without it, {PORT} or another free one.", min=0, max=65535
         ),
     ] = None,
-    load: Annotated[
+    items: Annotated[
         list[str] | None,
         typer.Option(
+            "--items-file",
             metavar="FILE",
             help=f"Load items from a file, one per line: {LINE}; `shop` loads the data of the "
             "demo. May be repeated.",
@@ -92,7 +93,7 @@ def dev(
     view file, it prints what changed and rebuilds the rows.
     """
     with usage_errors():
-        writes = [write for name in load or () for write in _writes(name)]
+        writes = [write for name in items or () for write in _writes(name)]
         waiting = WaitingItems(data)
     if data and not engine and os.environ.get(ENDPOINT):
         msg = f"the engine at {ENDPOINT} keeps its own data: --data is for an engine started here"
@@ -135,7 +136,7 @@ def dev(
 def _writes(name: str) -> Iterable[Put | Delete]:
     if name == SHOP:
         writes = (*sample_data.FIRST_DAY, *sample_data.SECOND_DAY, sample_data.POISON)
-        return [replace(write, place=f"--load {SHOP}") for write in writes]
+        return [replace(write, place=f"--items-file {SHOP}") for write in writes]
     return read_items(name)
 
 

@@ -1,4 +1,4 @@
-"""`adminview smoke`: settle on a deployment what cannot be settled offline."""
+"""`adminview smoke`: check on a deployment what cannot be checked offline."""
 
 import json
 import os
@@ -52,7 +52,7 @@ from adminview.views import registry
 
 SCRATCH_PREFIX: Final = "smoke-"
 PROD: Final = "prod"
-SETTLED, UNSETTLED = 0, 1  # exit statuses
+PASSED, NOT_PASSED = 0, 1  # exit statuses
 MARK_BYTES: Final = 4
 CALL_SECONDS: Final = 30.0
 
@@ -216,5 +216,5 @@ def _facts(run: SmokeRun) -> Mapping[str, Any]:
 
 
 def _status(results: Sequence[SmokeResult]) -> int:
-    settled = (SmokeStatus.PASSED, SmokeStatus.SKIPPED)
-    return SETTLED if all(result.seen.status in settled for result in results) else UNSETTLED
+    passed = (SmokeStatus.PASSED, SmokeStatus.SKIPPED)
+    return PASSED if all(result.seen.status in passed for result in results) else NOT_PASSED

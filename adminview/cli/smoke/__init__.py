@@ -1,1 +1,1 @@
-"""Checks that run on a deployment, and settle there what cannot be settled offline."""
+"""Checks of what cannot be checked offline. They run on a deployment."""
