@@ -102,7 +102,6 @@ class LazyDeadLetterProducer:
     def send(
         self, letters: Sequence[OutgoingLetter], *, deadline: Deadline
     ) -> tuple[list[OutgoingLetter], set[str]]:
-        """Send *letters*; return those that were not accepted, and the codes of the errors."""
         if not letters:
             return [], set()
         return DeadLetterProducer(self._clients.sqs, self._queue_url).send(

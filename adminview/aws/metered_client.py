@@ -43,7 +43,6 @@ class Metered:
         return find_in_doubt(self._client)
 
     def keep_in_doubt(self, calls: Sequence[Owners], /) -> None:
-        """Return *calls* again the next time, because they could not be reported."""
         keep_in_doubt(self._client, calls)
 
     @property

@@ -118,14 +118,9 @@ class RowStore:
         return self._unless_refused(delete, deadline, ignore_doubt)
 
     def find_in_doubt(self) -> Sequence[Owners]:
-        """Return the owners of each answered call found to be in doubt since the last query.
-
-        The caller must report them, or pass them to `keep_in_doubt`.
-        """
         return find_in_doubt(self._client)
 
     def keep_in_doubt(self, calls: Sequence[Owners]) -> None:
-        """Return *calls* again the next time, because they could not be reported."""
         keep_in_doubt(self._client, calls)
 
     def _write_if(

@@ -118,7 +118,7 @@ class Bulk:
         if before - {of}:
             msg = (
                 f"{run} was begun with {max(before)} segments and has not finished: "
-                "resume it with the same number, or restart it"
+                "resume it with the same number, or start again with --restart"
             )
             raise SettingsError(msg)
         generation = max((record.segment.generation for record in current), default=0)

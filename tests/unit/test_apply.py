@@ -103,7 +103,7 @@ def test_an_index_is_not_dropped_while_it_is_queried(site: Site) -> None:
         dropping = bool(site.said) and "drop index Older" in site.said[-1]
         return replace(facts, api=OLD, pending={}) if dropping and next(looks) == 0 else facts
 
-    with pytest.raises(PlanError, match="index Older is not dropped: q still uses it"):
+    with pytest.raises(PlanError, match="index Older is not dropped: it is still used by q"):
         replace(application, read=read).apply(application.plan().destroyed)
     assert site.world.deployed.index("Older")
 

@@ -46,11 +46,9 @@ class DynamoDbHttpClient:
         return call
 
     def find_in_doubt(self) -> Sequence[Owners]:
-        """Return the owners of each answered call found to be in doubt since the last query."""
         return self._direct.find_in_doubt()
 
     def keep_in_doubt(self, calls: Sequence[Owners], /) -> None:
-        """Return *calls* again the next time, because they could not be reported."""
         self._direct.keep_in_doubt(calls)
 
     @cached_property

@@ -153,7 +153,6 @@ class HttpClient:
         return calls
 
     def keep_in_doubt(self, calls: Sequence[Owners], /) -> None:
-        """Return *calls* again the next time, because they could not be reported."""
         self._doubted.extend(calls)
 
     def _drain(self, in_flight: deque[Started], operation: str) -> None:

@@ -73,7 +73,8 @@ def _fail_and_replay(cloud: LocalCloud, console: Console) -> None:
     """Write an order that its view cannot read, fix it, and replay its dead letters."""
     apply(cloud, (sample_data.BROKEN,))
     for letter in cloud.peek_letters():
-        console.print(facts("An order has no status. Its dead letter has no data", _letter(letter)))
+        title = "An order has no status. Its dead letter has only keys and the error"
+        console.print(facts(title, _letter(letter)))
     apply(cloud, (sample_data.FIXED,))
     replayed = cloud.replay().as_dict()
     console.print(summary(replayed, "The order gets a status. A replay clears its dead letters"))
@@ -120,7 +121,7 @@ def counts(total: BatchCounts) -> dict[str, Any]:
     return {
         "records read": total.records,
         "= written": total.written,
-        "+ skipped": f"{skipped} ({total.unchanged} unchanged, {total.no_view} for no view)",
+        "+ skipped": f"{skipped} ({total.unchanged} unchanged, {total.no_view} with no view)",
         "+ dead-lettered": total.dead_lettered,
         "dead letters": f"{total.letters}: of the order without a status, and of its correction",
         "rows put, deleted": f"{total.rows_put}, {total.rows_deleted}",

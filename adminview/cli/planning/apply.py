@@ -206,7 +206,7 @@ class PlanRunner:
             raise PlanError(msg)
         # A dropped index cannot be restored, and another API may have been deployed since.
         if isinstance(step, DropIndex) and (users := in_use(self.read(self.model), step.index)):
-            msg = f"index {step.index} is not dropped: {', '.join(users)} still uses it"
+            msg = f"index {step.index} is not dropped: it is still used by {', '.join(users)}"
             raise PlanError(msg)
 
     def _carry_out(self, step: Step) -> bool:

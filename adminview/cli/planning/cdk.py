@@ -37,7 +37,7 @@ def find_cdk(folder: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CdkDeployer:
-    """Deploys the stacks of one deployment."""
+    """Deploys the stacks of one deployment, as `Deployer` states."""
 
     stage: str
     prefix: str
@@ -49,7 +49,6 @@ class CdkDeployer:
     probes: Callable[[], CountedProbes] | None = None  # None if there are no totals
 
     def deploy(self, stacks: Sequence[str], phase: Phase) -> None:
-        """Deploy only these stacks; raise PlanError if that fails."""
         names = [stack_name(self.prefix, self.stage, part) for part in stacks]
         with phase.file() as file:
             # An empty prefix must be passed too: it overrides the one in cdk.json.
@@ -68,7 +67,6 @@ class CdkDeployer:
             )
 
     def await_index(self, name: str, *, gone: bool, stopped: Callable[[], bool]) -> None:
-        """Wait until an index is active (deleted, if *gone*), or until *stopped* returns true."""
         while not stopped():
             indexes = self.tables.indexes() or ()
             index = next((index for index in indexes if index.name == name), None)
@@ -80,7 +78,6 @@ class CdkDeployer:
             self.sleep(POLL_SECONDS)
 
     def warm_up(self, step: WarmUp, *, stopped: Callable[[], bool]) -> None:
-        """Raise the warm throughput, and wait until it is, or until *stopped* returns true."""
         self.tables.warm_up(step.units, step.indexes, table=step.table)
         while not stopped():
             table = self.tables.describe()
@@ -91,7 +88,6 @@ class CdkDeployer:
             self.sleep(POLL_SECONDS)
 
     def await_totals(self, *, stopped: Callable[[], bool]) -> None:
-        """Wait until the totals include all rows, or until *stopped* returns true."""
         assert self.probes
         probes = self.probes()
         counted, silent = 0, 0.0

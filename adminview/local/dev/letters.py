@@ -1,4 +1,7 @@
-"""Dead letters of a local engine: sent with a short delay, and one per item and error."""
+"""Dead letters of a local engine: sent with a short delay, and one per item and error.
+
+The sinks keep the contract of `DeadLetterSink.send`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +26,6 @@ class PromptSink:
     def send(
         self, letters: Sequence[OutgoingLetter], *, deadline: Deadline
     ) -> tuple[list[OutgoingLetter], set[str]]:
-        """Send *letters*; return those that were not accepted, and the codes of the errors."""
         prompt = [
             replace(letter, delay_seconds=min(letter.delay_seconds or 0, DELAY_SECONDS))
             for letter in letters
@@ -47,7 +49,6 @@ class FirstLetterSink:
     def send(
         self, letters: Sequence[OutgoingLetter], *, deadline: Deadline
     ) -> tuple[list[OutgoingLetter], set[str]]:
-        """Send the new ones of *letters*; return those that were not accepted, and the codes."""
         known = self._causes(deadline) if letters else set()
         return self.sink.send(
             [letter for letter in letters if _cause(letter.body) not in known], deadline=deadline
@@ -78,7 +79,6 @@ class PrintedSink:
     def send(
         self, letters: Sequence[OutgoingLetter], *, deadline: Deadline
     ) -> tuple[list[OutgoingLetter], set[str]]:
-        """Send *letters*; return those that were not accepted, and the codes of the errors."""
         self.printer.dead_lettered(letters)
         return self.sink.send(letters, deadline=deadline)
 
