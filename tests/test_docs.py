@@ -162,7 +162,9 @@ def test_the_runbook_states_what_an_error_of_each_function_means() -> None:
     runbook = (ROOT / "docs" / "runbook.md").read_text()
     section = runbook.split("\n## errors\n")[1].split("\n## ")[0]
     rows = "".join(re.findall(r"^\| (`[^|]+) \|", section, re.MULTILINE))
-    assert set(re.findall(r"`(\w+)`", rows)) == set(re.findall(r"^\| errors-(\w+)", alarms, re.M))
+    assert set(re.findall(r"`(\w+)`", rows)) == set(
+        re.findall(r"^\| errors-(\w+)", alarms, re.MULTILINE)
+    )
 
 
 def test_the_readme_names_a_command_for_each_failure_that_one_repairs() -> None:
