@@ -6,7 +6,7 @@ from typing import Any
 
 
 def window_facts(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the shard, whether the invocation is the last of its window, and late records.
+    """Return the shard, whether the invocation is the last of its window, and the order in time.
 
     Nothing depends on these facts but the shard. `adminview smoke` reads them from the log.
     """
@@ -15,6 +15,7 @@ def window_facts(event: Mapping[str, Any]) -> dict[str, Any]:
         "shard": event.get("shardId"),
         "final": bool(event.get("isFinalInvokeForWindow")),
         "outside": _outside(event.get("window") or {}, records),
+        "disorder_seconds": _disorder(records),
     }
 
 
@@ -26,3 +27,13 @@ def _outside(window: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) ->
         return sum(1 for at in times if not start <= at < end)
     except (LookupError, TypeError, ValueError):
         return 0  # an event without a window, or of another form
+
+
+def _disorder(records: Sequence[Mapping[str, Any]]) -> float:
+    """Return by how many seconds a record is older than one before it, at most."""
+    newest = most = 0.0
+    for record in records:
+        at = float(record["dynamodb"]["ApproximateCreationDateTime"])
+        newest = max(newest, at)
+        most = max(most, newest - at)
+    return most

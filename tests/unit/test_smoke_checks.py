@@ -190,10 +190,13 @@ def test_a_cloud_without_redrive_is_unknown() -> None:
 # 11: windows
 
 
-def windows(*shards: str | None, listed: tuple[str, ...] = (SHARD,)) -> SmokeRun:
+def windows(
+    *shards: str | None, listed: tuple[str, ...] = (SHARD,), disorder: float = 1.0
+) -> SmokeRun:
     here = totals_deployment()
     here.output(TOTALS_STACK, "TotalsFunctionName", "totals")
-    lines = [log(message="totals updated", shard=shard, final=False, outside=1) for shard in shards]
+    facts = {"final": False, "outside": 1, "disorder_seconds": disorder}
+    lines = [log(message="totals updated", shard=shard, **facts) for shard in shards]
     answers = logged(here, lines)
     stream = {"Shards": [{"ShardId": shard} for shard in listed]}
     answers["describe_stream"] = {"StreamDescription": stream}
@@ -210,6 +213,12 @@ def test_the_shards_of_the_windows_are_those_of_the_stream() -> None:
 
 def test_a_shard_that_the_stream_does_not_list_fails() -> None:
     assert seen(11, windows(SHARD, "another")).status is FAILED
+
+
+def test_record_times_that_are_far_out_of_order_fail() -> None:
+    assert "out of order by up to 1 s" in seen(11, windows(SHARD)).seen
+    assert seen(11, windows(SHARD, disorder=899)).status is PASSED
+    assert seen(11, windows(SHARD, disorder=900)).status is FAILED
 
 
 def test_events_without_shards_in_the_log_are_unknown() -> None:

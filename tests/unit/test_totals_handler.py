@@ -93,6 +93,7 @@ def test_a_batch_is_added_and_answered_with_a_state(function: Function) -> None:
             "shard": "shardId-1",
             "final": False,
             "outside": 0,
+            "disorder_seconds": 0.0,
         }
     ]
 
@@ -104,6 +105,13 @@ def test_a_final_batch_and_records_outside_of_its_window_are_reported(function: 
     assert (counts["final"], counts["outside"]) == (True, 1)
     function.invoke({**batch, "window": "of another form"})
     assert function.heard.counts[1]["outside"] == 0
+
+
+def test_it_reports_how_far_the_times_of_records_are_out_of_order(function: Function) -> None:
+    times = (0, 5, -20, 30, 25)
+    batch = [added(number, {}, at=AT + at) for number, at in enumerate(times, 1)]
+    function.invoke(event(*batch))
+    assert function.heard.counts[0]["disorder_seconds"] == 25
 
 
 def test_a_batch_that_comes_again_counts_once_and_is_reported(function: Function) -> None:

@@ -19,6 +19,7 @@ from adminview.cli.smoke.check import (
 )
 from adminview.cli.smoke.logs import PLATFORM_REPORT, REPORT, entries, figures, log_lines, reports
 from adminview.cli.smoke.run import SmokeRun
+from adminview.totals.archive import DISORDER
 
 HOUR: Final = 60 * 60.0  # a shard that is closed stays listed for longer
 DAY: Final = 24 * HOUR
@@ -114,13 +115,17 @@ def evaluate_windows(updates: Sequence[Mapping[str, Any]], shards: Sequence[str]
     strange = sorted({*named} - {*shards})
     final = sum(1 for entry in updates if entry.get("final"))
     outside = sum(int(entry.get("outside", 0)) for entry in updates)
+    disorder = max(float(entry.get("disorder_seconds", 0)) for entry in updates)
     line = (
         f"{len(updates)} batches of {len({*named})} shards; {final} final invocations with "
-        f"records; {outside} records outside of their window"
+        f"records; {outside} records outside of their window; record times out of order by up to "
+        f"{disorder:.0f} s"
     )
     if strange:
         words = f"{line}; {len(strange)} shards are not in DescribeStream"
         return failed(words, "report it: positions of totals are named after the shard")
+    if disorder >= DISORDER:
+        return failed(line, "report it: totals trust the times of records to fifteen minutes")
     return passed(line)
 
 
@@ -150,7 +155,7 @@ CHECKS: Final = (
     SmokeCheck(
         11,
         "The events of a tumbling window name their shard",
-        "shardId of each event is a shard that DescribeStream lists",
+        "shardId of each event is a shard that DescribeStream lists; record times are in order",
         follow_windows,
         minutes=0.5,
         cents=0.1,
