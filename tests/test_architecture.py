@@ -41,7 +41,7 @@ def importers(folder: str, *forbidden: str) -> list[str]:
         f"{path.relative_to(ROOT)} imports {name}"
         for path in modules(folder)
         for name in imports(path)
-        if any(name == one or name.startswith(f"{one}.") for one in forbidden)
+        if any(name == prefix or name.startswith(f"{prefix}.") for prefix in forbidden)
     ]
 
 
@@ -54,10 +54,10 @@ def test_the_folders_are_where_these_tests_look() -> None:
 def test_the_import_contracts_ignore_no_import() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     contracts = settings["contracts"]
-    layers = next(one for one in contracts if one.get("containers") == ["adminview"])
+    layers = next(contract for contract in contracts if contract.get("containers") == ["adminview"])
     assert layers["exhaustive"]
     assert not settings.get("exclude_type_checking_imports")
-    assert not any("ignore" in name for one in contracts for name in one)
+    assert not any("ignore" in name for contract in contracts for name in contract)
 
 
 def test_a_view_file_is_written_in_the_words_of_the_model_alone() -> None:
@@ -71,12 +71,12 @@ def test_a_view_file_is_written_in_the_words_of_the_model_alone() -> None:
 
 def test_source_tables_are_written_by_migrations_alone() -> None:
     writers = {
-        one.partition(" imports ")[0]
-        for one in importers("deployed", "adminview.aws.source_updates")
+        line.partition(" imports ")[0]
+        for line in importers("deployed", "adminview.aws.source_updates")
     }
     allowed = tuple(f"adminview/bulk/{name}.py" for name in ("lazy_migration", "migrate", "runs"))
     assert writers
-    assert [one for one in writers if not one.startswith(allowed)] == []
+    assert [writer for writer in writers if not writer.startswith(allowed)] == []
 
 
 def test_commands_check_an_endpoint_before_they_make_a_client() -> None:
@@ -97,7 +97,7 @@ def test_commands_print_through_one_module_which_escapes_data() -> None:
     """Find what could print data unescaped, or as markup, anywhere else in cli/."""
     printing = ("typer.echo", "typer.secho", "typer.confirm", "typer.prompt", "typer.style")
     rich = ("rich.console", "rich.markup", "rich.text", "rich.table", "rich.print", "rich.panel")
-    found = [*importers("adminview/cli", *rich, "click", "traceback.print_exc")]
+    findings = [*importers("adminview/cli", *rich, "click", "traceback.print_exc")]
     for path in modules("adminview/cli"):
         for node in ast.walk(ast.parse(path.read_text())):
             called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
@@ -105,9 +105,9 @@ def test_commands_print_through_one_module_which_escapes_data() -> None:
             written = called == "print" or called.endswith((".file.write", "stdout.write"))
             markup = isinstance(node, ast.keyword) and node.arg in {"markup", "emoji"}
             if written or markup or named in {*printing, "sys.stdout", "sys.stderr"}:
-                found.append(f"{path.relative_to(ROOT)} has {ast.unparse(node)}")
-    places = {one.partition(" ")[0] for one in found}
-    assert places == {"adminview/cli/output/printing.py"}, found
+                findings.append(f"{path.relative_to(ROOT)} has {ast.unparse(node)}")
+    places = {finding.partition(" ")[0] for finding in findings}
+    assert places == {"adminview/cli/output/printing.py"}, findings
 
 
 def test_nothing_reads_the_environment_or_makes_a_client_when_it_is_imported() -> None:

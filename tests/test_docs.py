@@ -33,9 +33,9 @@ README = (ROOT / "README.md").read_text()
 
 def blocks(mark: str) -> list[str]:
     """Find the code blocks behind a mark."""
-    found = re.findall(rf"<!-- {mark} -->\n```\w*\n(.*?)```", README, re.DOTALL)
-    assert found, mark
-    return found
+    snippets = re.findall(rf"<!-- {mark} -->\n```\w*\n(.*?)```", README, re.DOTALL)
+    assert snippets, mark
+    return snippets
 
 
 def squeezed(text: str) -> list[str]:
@@ -138,7 +138,9 @@ def test_every_command_and_every_option_explains_itself(words: tuple[str, ...]) 
     for word in words:
         command = command.commands[word]
     assert command.help
-    assert [one.name for one in command.params if not getattr(one, "help", None)] == []
+    assert [
+        parameter.name for parameter in command.params if not getattr(parameter, "help", None)
+    ] == []
 
 
 def test_the_command_itself_explains_itself() -> None:
@@ -177,7 +179,7 @@ def test_the_readme_names_a_command_for_each_failure_that_one_repairs() -> None:
 def test_the_doctor_of_the_readme_finds_what_the_readme_deploys() -> None:
     """Names in AWS are made of both, so both commands need both."""
     deployed = re.findall(r"^\$ npx cdk deploy --all(.*)$", README, re.MULTILINE)
-    places = {tuple(re.findall(r"-c adminview:(?:stage|prefix)=(\S+)", one)) for one in deployed}
+    places = {tuple(re.findall(r"-c adminview:(?:stage|prefix)=(\S+)", line)) for line in deployed}
     (looked_at,) = re.findall(r"`adminview doctor (--.*?)`", README)
     assert tuple(re.findall(r"--(?:stage|prefix) (\S+)", looked_at)) in places
 
@@ -185,7 +187,7 @@ def test_the_doctor_of_the_readme_finds_what_the_readme_deploys() -> None:
 def anchors(document: Path) -> set[str]:
     """Name the headings of a document as GitHub links to them."""
     headings = re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", one.lower()).replace(" ", "-") for one in headings}
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

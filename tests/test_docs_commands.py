@@ -33,14 +33,14 @@ def lines(page: Path) -> Iterator[str]:
 
 
 def commands(tool: str) -> list[tuple[str, str]]:
-    found = [
+    pairs = [
         (page.name, part.strip())
         for page in PAGES
         for line in lines(page)
         for part in re.split(r" [|>] ", line)
         if part.strip().startswith(f"{tool} ")
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(pairs))
 
 
 OURS, AWS, CDK = commands("adminview"), commands("aws"), commands("npx cdk")
@@ -65,8 +65,8 @@ def test_a_command_has_the_options_that_the_page_gives_it(page: str, line: str) 
         return
     options = {option for parameter in command.params for option in parameter.opts}
     options |= {option for parameter in command.params for option in parameter.secondary_opts}
-    given = {word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)}
-    assert given <= options | {"--help"}, page
+    flags = {word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+    assert flags <= options | {"--help"}, page
 
 
 @pytest.mark.shop
@@ -87,9 +87,9 @@ def test_a_command_of_aws_has_the_options_that_the_page_gives_it(page: str, line
     assert operation in names, page
     shape = model.operation_model(names[operation]).input_shape
     members = {xform_name(name, "-") for name in shape.members} if shape else set()
-    given = {word[2:].split("=")[0] for word in rest if word.startswith("--")}
+    flags = {word[2:].split("=")[0] for word in rest if word.startswith("--")}
     known = members | {f"no-{name}" for name in members} | GLOBAL_AWS | PAGER | RENAMED
-    assert given <= known, page
+    assert flags <= known, page
 
 
 @pytest.mark.parametrize(("page", "line"), CDK)

@@ -60,14 +60,14 @@ def requests_of(contender: str, load: TotalsLoad, positions: int) -> list[Reques
 
 def count(records: int) -> list[dict[str, Any]]:
     """Count one batch of *records* row changes, in few groups and in as many as records."""
-    found = []
+    counts = []
     for groups in (min(FEW, records), records):
         for ranked in (False, True):
             load = TotalsLoad(records, groups, records, ranked)
             for contender in (OURS, ADD, TRANSACTION):
                 for positions in POSITIONS if contender == OURS else (0,):
                     requests = requests_of(contender, load, positions)
-                    found.append(
+                    counts.append(
                         {
                             "contender": contender,
                             "groups": groups,
@@ -77,4 +77,4 @@ def count(records: int) -> list[dict[str, Any]]:
                             "units": units(requests).total,
                         }
                     )
-    return found
+    return counts

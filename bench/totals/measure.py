@@ -85,8 +85,8 @@ def counted(
 ) -> dict[str, int]:
     """Return what was counted of one run."""
     wanted = {"contender": contender, "groups": groups, "positions": positions, "ranked": ranked}
-    (found,) = (run for run in results["counted"] if wanted.items() <= run.items())
-    counts: dict[str, int] = found
+    (measured,) = (run for run in results["counted"] if wanted.items() <= run.items())
+    counts: dict[str, int] = measured
     return counts
 
 

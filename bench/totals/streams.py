@@ -108,10 +108,12 @@ def positions(count: int) -> Attributes:
     }
     if count <= MOST_POSITIONS:
         return everything
-    old = sorted(older(everything, START - 2 * DISORDER).items(), key=lambda one: -time_of(one[1]))
+    old = sorted(
+        older(everything, START - 2 * DISORDER).items(), key=lambda entry: -time_of(entry[1])
+    )
     gone = {name for name, _ in old[LEAST_MOVED - 1 :]}
     mark: Attributes = {ARCHIVED: {"B": b64encode(bytes(TIME_BYTES + RANDOM_BYTES)).decode()}}
-    return mark | {name: one for name, one in everything.items() if name not in gone}
+    return mark | {name: position for name, position in everything.items() if name not in gone}
 
 
 def item_before(key: Attributes, count: int, *, is_ranked: bool) -> Attributes:

@@ -47,7 +47,9 @@ def test_rows_appear_when_items_are_put(checkout: Checkout) -> None:
 def test_rows_move_when_an_item_changes_and_vanish_with_it(checkout: Checkout) -> None:
     api, number = Api(checkout), {"SK": "2025-03-02#2121207", "OrderId": "2121207"}
     bought = f"#user-123#{number['SK']}"
-    first, second = (("ORDER#2121207", f"PRODUCT#{one}{bought}") for one in ("milk", "eggs"))
+    first, second = (
+        ("ORDER#2121207", f"PRODUCT#{product}{bought}") for product in ("milk", "eggs")
+    )
 
     checkout.put("Orders", order(**number, Items=[{"Id": "milk", "Name": "Milk", "Price": 1}]))
     checkout.deadline(lambda: checkout.row(*first), "what was bought has a row")

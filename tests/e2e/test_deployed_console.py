@@ -119,7 +119,9 @@ def test_a_row_that_was_edited_by_hand_is_reconciled(checkout: Checkout, console
 def test_health_knows_every_source_and_says_what_it_does_not_know(console: Console) -> None:
     status = console.get("/status")
     assert status["model"]["same"] is True
-    assert {one["name"] for one in status["sources"]} == {one.name for one in registry().sources}
+    assert {source["name"] for source in status["sources"]} == {
+        source.name for source in registry().sources
+    }
     assert status["deadLetters"] is not None
     for source in status["sources"]:
         for measure in ("lag", "records", "writes", "drift"):
@@ -133,7 +135,7 @@ def test_a_dead_letter_is_previewed_and_replayed_once_its_item_is_fixed(
 ) -> None:
     def listed() -> Any:
         letters = console.get("/dead-letters", source="Payments")["letters"]
-        return next((one for one in letters if "txn-console" in str(one["items"])), None)
+        return next((letter for letter in letters if "txn-console" in str(letter["items"])), None)
 
     checkout.put("Payments", POISON)
     checkout.deadline(listed, "the console lists the dead letter", REST_SECONDS)

@@ -52,7 +52,7 @@ class Courier:
         self.lab.empty()
 
     def _handle(self, event: dict[str, Any], _: Any) -> Any:
-        sequences = [one["dynamodb"]["SequenceNumber"] for one in event["Records"]]
+        sequences = [record["dynamodb"]["SequenceNumber"] for record in event["Records"]]
         try:
             answer = self.lab.closed.invoke("Sync", event)
         except Exception as error:
@@ -69,21 +69,21 @@ class Courier:
     @property
     def letters(self) -> list[Any]:
         """Read the dead letters in the deployed queue, and leave them there."""
-        found = self.lab.sqs.receive_message(
+        response = self.lab.sqs.receive_message(
             QueueUrl=self.lab.closed.queue, MaxNumberOfMessages=10, VisibilityTimeout=0
         )
-        return [json.loads(one["Body"]) for one in found.get("Messages", [])]
+        return [json.loads(message["Body"]) for message in response.get("Messages", [])]
 
     def expect_rows_of(self, *items: dict[str, Any]) -> None:
         """See that the view holds the rows of some orders, as they are now, and no other."""
         wanted = {
             key: row for item in items for key, row in self.lab.rows_of("Orders", item).items()
         }
-        found = {key_of(row): row for row in self.lab.scan("AdminViewTable")}
-        assert found.keys() == wanted.keys()
+        stored = {key_of(row): row for row in self.lab.scan("AdminViewTable")}
+        assert stored.keys() == wanted.keys()
         for key, row in wanted.items():
             theirs = {name: value for name, value in row.items() if not name.startswith("_")}
-            assert theirs.items() <= found[key].items()
+            assert theirs.items() <= stored[key].items()
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def courier(closed: Closed) -> Iterator[Courier]:
 def without(closed: Closed, action: str) -> Iterator[None]:
     """Take a right from the sync, for a while."""
     role = closed.functions["Sync"].role
-    (loss,) = [one for one in losses(role.deployed) if one.what == action]
+    (loss,) = [loss for loss in losses(role.deployed) if loss.what == action]
     role.let(loss.left)
     try:
         yield
@@ -197,14 +197,16 @@ def test_records_that_fail_for_a_day_become_dead_letters_that_the_replay_resolve
     assert all(VIEW_TABLE in str(error) for _, error in courier.calls)
     # Halved once and tried for a day; by then the other half is too old to be tried at all.
     assert [called for called, _ in courier.calls[1:]] == [sequences[:1]] * 2
-    about = [one["DDBStreamBatchInfo"] for one in courier.letters]
-    assert sorted((one["startSequenceNumber"], one["endSequenceNumber"]) for one in about) == [
+    about = [batch["DDBStreamBatchInfo"] for batch in courier.letters]
+    assert sorted(
+        (batch["startSequenceNumber"], batch["endSequenceNumber"]) for batch in about
+    ) == [
         (sequences[0], sequences[0]),
         (sequences[1], sequences[2]),
     ]
-    assert {one["streamArn"] for one in about} == {closed.stream_of("Orders")}
-    contexts = [one["requestContext"] for one in courier.letters]
-    assert {one["condition"] for one in contexts} == {"RecordAgeExceeded"}
+    assert {batch["streamArn"] for batch in about} == {closed.stream_of("Orders")}
+    contexts = [letter["requestContext"] for letter in courier.letters]
+    assert {context["condition"] for context in contexts} == {"RecordAgeExceeded"}
     assert courier.lab.rows == set()
 
     with closed.only("Replay"):

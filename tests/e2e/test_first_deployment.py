@@ -106,7 +106,9 @@ class Attempts:
             *(sys.executable, "-m", "adminview.cli.main", "doctor", "--json"),
             *("--stage", "prod", "--prefix", self.prefix),
         )
-        return next(one for one in json.loads(done.stdout)["findings"] if one["name"] == name)
+        return next(
+            finding for finding in json.loads(done.stdout)["findings"] if finding["name"] == name
+        )
 
 
 def test_a_first_deployment_that_failed_is_simply_repeated(cloud: Checkout) -> None:
@@ -115,9 +117,9 @@ def test_a_first_deployment_that_failed_is_simply_repeated(cloud: Checkout) -> N
     assert not first.exists(), "nothing is in the way of the next attempt"
     assert first.deploy() == ""
     assert (first.exists(), first.status()) == (True, "CREATE_COMPLETE")
-    found = first.finding("protection")
-    assert found["state"] == "warning"
-    assert f"stacks {first.stack}" in found["seen"]
+    protection = first.finding("protection")
+    assert protection["state"] == "warning"
+    assert f"stacks {first.stack}" in protection["seen"]
 
 
 def test_the_second_deployment_protects_the_stack(cloud: Checkout) -> None:

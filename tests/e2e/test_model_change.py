@@ -23,11 +23,11 @@ QUERIES: dict[str, tuple[str, frozenset[int]]] = {
 
 def identities(checkout: Checkout) -> dict[str, tuple[Any, ...]]:
     """Tell tables from others of the same name."""
-    dynamodb, found = checkout.client("dynamodb"), {}
+    dynamodb, tables = checkout.client("dynamodb"), {}
     for name in dynamodb.list_tables()["TableNames"]:
         table = dynamodb.describe_table(TableName=name)["Table"]
-        found[name] = (table["TableId"], table["CreationDateTime"], table.get("LatestStreamArn"))
-    return found
+        tables[name] = (table["TableId"], table["CreationDateTime"], table.get("LatestStreamArn"))
+    return tables
 
 
 def change_the_model(checkout: Checkout) -> None:

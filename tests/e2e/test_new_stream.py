@@ -31,7 +31,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
 
 def finding(cloud: Checkout, name: str) -> Any:
     done = cloud.run(sys.executable, "-m", "adminview.cli.main", "doctor", "--json")
-    return next(one for one in json.loads(done.stdout)["findings"] if one["name"] == name)
+    return next(entry for entry in json.loads(done.stdout)["findings"] if entry["name"] == name)
 
 
 def stream_of(cloud: Checkout) -> str:
@@ -41,10 +41,10 @@ def stream_of(cloud: Checkout) -> str:
 
 def follow_again(cloud: Checkout) -> None:
     """Do what the doctor prints about the mapping: edit cdk.json, deploy, compare."""
-    found = finding(cloud, f"mapping of {TABLE}")
-    assert found["state"] == "problem"
-    assert stream_of(cloud) in found["seen"]
-    (advice,) = found["do"]
+    mapping = finding(cloud, f"mapping of {TABLE}")
+    assert mapping["state"] == "problem"
+    assert stream_of(cloud) in mapping["seen"]
+    (advice,) = mapping["do"]
     steps = ADVICE.match(advice)
     assert steps, advice
     entry, deploy, compare = steps.groups()
@@ -92,9 +92,9 @@ def test_a_table_that_was_restored_is_followed_and_its_later_rows_are_deleted(
         BillingMode="PAY_PER_REQUEST",
     )
     cloud.put(TABLE, ADA | {"name": "Ada before"})
-    found = finding(cloud, f"source {TABLE}")
-    assert found["state"] == "problem"
-    assert f"aws dynamodb update-table --table-name {TABLE}" in found["do"][0]
+    source = finding(cloud, f"source {TABLE}")
+    assert source["state"] == "problem"
+    assert f"aws dynamodb update-table --table-name {TABLE}" in source["do"][0]
     tables.update_table(TableName=TABLE, StreamSpecification=ON)
 
     follow_again(cloud)

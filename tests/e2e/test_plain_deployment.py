@@ -68,8 +68,8 @@ class Site:
     @property
     def record(self) -> dict[str, Any]:
         """What the deployment has recorded."""
-        found = self.dynamodb.get_item(TableName="AdminViewTableProgress", Key=self._key)
-        facts: dict[str, Any] = json.loads(found["Item"][FACTS]["S"])
+        response = self.dynamodb.get_item(TableName="AdminViewTableProgress", Key=self._key)
+        facts: dict[str, Any] = json.loads(response["Item"][FACTS]["S"])
         return facts
 
     def end_old_invocations(self) -> None:
@@ -80,8 +80,8 @@ class Site:
 
     def executions(self) -> list[str]:
         machine = self.checkout.outputs("Recovery")["BackfillMachineArn"]
-        found = self.checkout.client("stepfunctions").list_executions(stateMachineArn=machine)
-        return [execution["status"] for execution in found["executions"]]
+        response = self.checkout.client("stepfunctions").list_executions(stateMachineArn=machine)
+        return [execution["status"] for execution in response["executions"]]
 
     @property
     def _key(self) -> dict[str, Any]:

@@ -21,8 +21,8 @@ def letters(checkout: Checkout, *kinds: str) -> int:
     """Count the dead letters in the deployed queue: those that can be seen, or of other kinds."""
     names = [f"ApproximateNumberOfMessages{kind}" for kind in kinds or ("",)]
     url = checkout.outputs("Sync")["DeadLetterQueueUrl"]
-    found = checkout.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)
-    return sum(int(found["Attributes"][name]) for name in names)
+    response = checkout.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)
+    return sum(int(response["Attributes"][name]) for name in names)
 
 
 def repeat_replay(checkout: Checkout, *, on: bool) -> None:
@@ -83,7 +83,7 @@ def test_the_state_machines_build_and_sweep_the_view_and_complete_old_items(
     backfill = ("backfill", *ONE, "--deployed", "--json")
     filled = json.loads(checkout.adminview(*backfill))
     assert checkout.row(USER_KEY, ORDER_KEY)
-    assert [one["finished"] for one in filled] == [True] * len(registry().sources)
+    assert [run["finished"] for run in filled] == [True] * len(registry().sources)
 
     orders = ("--source", "Orders")
     migrate = ("migrate", "orders-delivery-date", *ONE, "--deployed", "--yes", "--json")
@@ -137,7 +137,7 @@ def test_after_the_repairs_verify_plan_and_doctor_find_nothing(checkout: Checkou
     )
     assert "the view is equal to the sources" in verified
     assert planned.startswith("nothing to do: ")
-    findings = {one["name"]: one for one in json.loads(examined)["findings"]}
+    findings = {finding["name"]: finding for finding in json.loads(examined)["findings"]}
     assert findings.pop("topic Alarms")["state"] == "warning", "nobody has subscribed to this one"
     assert findings.pop("mapping of the totals")["state"] == "problem", "this cloud has no windows"
-    assert [one for one in findings.values() if one["state"] != "ok"] == []
+    assert [finding for finding in findings.values() if finding["state"] != "ok"] == []

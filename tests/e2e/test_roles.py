@@ -62,7 +62,7 @@ def test_every_deployed_function_has_its_scenario(closed: Closed) -> None:
 def test_what_cannot_be_shown_is_granted_somewhere(closed: Closed) -> None:
     roles = [function.role for function in closed.functions.values()]
     lost = [loss for role in roles for loss in losses(role.deployed)]
-    unknown = [one for one in UNSHOWN if not any(loss.is_like(one) for loss in lost)]
+    unknown = [right for right in UNSHOWN if not any(loss.is_like(right) for loss in lost)]
     assert unknown == []
 
 
@@ -81,7 +81,9 @@ def test_a_function_works_with_its_role_alone_and_needs_all_of_it(
             if loss.unshown:
                 continue
             role.let(loss.left)
-            trouble = next((found for _ in range(TRIES) if (found := _trouble(name, lab))), "")
+            trouble = next(
+                (trouble_now for _ in range(TRIES) if (trouble_now := _trouble(name, lab))), ""
+            )
             line = f"{name:<9} {loss.statement:<18} {loss.what:<75} {trouble or 'NOT MISSED'}"
             table.append(line)
             if not trouble:

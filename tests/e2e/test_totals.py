@@ -84,37 +84,37 @@ class Warehouse:
 
     @property
     def view(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.dynamodb.describe_table(TableName="AdminViewTable")["Table"]
-        return found
+        table: dict[str, Any] = self.dynamodb.describe_table(TableName="AdminViewTable")["Table"]
+        return table
 
     @property
     def stacks(self) -> set[str]:
-        found = self.checkout.client("cloudformation").describe_stacks()["Stacks"]
-        return {one["StackName"] for one in found}
+        stacks = self.checkout.client("cloudformation").describe_stacks()["Stacks"]
+        return {stack["StackName"] for stack in stacks}
 
     @property
     def is_deployed(self) -> bool:
         """Whether the Totals stack is complete."""
-        found = self.checkout.client("cloudformation").describe_stacks()["Stacks"]
+        stacks = self.checkout.client("cloudformation").describe_stacks()["Stacks"]
         return "CREATE_COMPLETE" in [
-            one["StackStatus"] for one in found if one["StackName"] == "AdminView-dev-Totals"
+            stack["StackStatus"] for stack in stacks if stack["StackName"] == "AdminView-dev-Totals"
         ]
 
     @property
     def mapping(self) -> Any:
         """The mapping of the totals function, as this cloud has it."""
         name = self.checkout.outputs("Totals")["TotalsFunctionName"]
-        (found,) = self.functions.list_event_source_mappings(FunctionName=name)[
+        (mapping,) = self.functions.list_event_source_mappings(FunctionName=name)[
             "EventSourceMappings"
         ]
-        return found
+        return mapping
 
     @property
     def totals(self) -> dict[str, tuple[str, str]]:
         """The count and the sum of each depot, as they are stored."""
         items = self.dynamodb.scan(TableName="AdminViewTotals")["Items"]
-        own = [one for one in items if not one["PK"]["S"].startswith(PROBE)]
-        return {one["SK"]["S"]: (one["count"]["N"], one["grams"]["N"]) for one in own}
+        own = [item for item in items if not item["PK"]["S"].startswith(PROBE)]
+        return {item["SK"]["S"]: (item["count"]["N"], item["grams"]["N"]) for item in own}
 
     def probes_are_written(self) -> bool:
         """Look into the stream for the rows by which apply sees what is counted."""
@@ -273,8 +273,8 @@ def test_the_api_answers_totals_by_group_and_by_rank(warehouse: Warehouse) -> No
     assert [row["data"]["depot"] for row in by_group.body["rows"]] == ["north", "south", "west"]
     assert [row["data"]["count"] for row in by_group.body["rows"]] == [1, 1, 1]
     by_rank = api.get("/patterns/heaviest-depots")
-    found = [(row["data"]["depot"], row["data"]["grams"]) for row in by_rank.body["rows"]]
-    assert found == [("west", 5000), ("south", 250), ("north", 100)]
+    ranking = [(row["data"]["depot"], row["data"]["grams"]) for row in by_rank.body["rows"]]
+    assert ranking == [("west", 5000), ("south", 250), ("north", 100)]
 
 
 def test_a_stream_that_is_delivered_again_changes_nothing(
@@ -299,7 +299,7 @@ def test_the_state_machine_verifies_the_totals(warehouse: Warehouse) -> None:
     report, _ = json.JSONDecoder().raw_decode(printed)
     assert (report["status"], report["finished"]) == (1, True)
     assert (report["totals"], report["equal"], report["differing"]) == (4, 3, 1)
-    assert [one["group"] for one in report["listed"]] == [["east"]]
+    assert [total["group"] for total in report["listed"]] == [["east"]]
     warehouse.dynamodb.delete_item(TableName="AdminViewTotals", Key=wrong)
     report = json.loads(warehouse.checkout.adminview(*command))
     assert (report["status"], report["equal"]) == (0, 3)
@@ -316,7 +316,7 @@ def test_the_doctor_misses_what_this_cloud_does_not_deploy(warehouse: Warehouse)
         TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires"},
     )
     findings = examine(warehouse)
-    wrong = {name for name, one in findings.items() if one["state"] == "problem"}
+    wrong = {name for name, finding in findings.items() if finding["state"] == "problem"}
     assert wrong == {"mapping of the totals"}
     seen = findings["mapping of the totals"]["seen"]
     assert "it is Disabled: no change reaches the totals" in seen
@@ -329,7 +329,7 @@ def test_the_doctor_misses_what_this_cloud_does_not_deploy(warehouse: Warehouse)
 def examine(warehouse: Warehouse) -> dict[str, Any]:
     """Give what the doctor finds, by name."""
     done = warehouse.checkout.refused("doctor", "--json")
-    return {one["name"]: one for one in json.loads(done)["findings"]}
+    return {finding["name"]: finding for finding in json.loads(done)["findings"]}
 
 
 def test_a_model_that_drops_its_totals_empties_them(

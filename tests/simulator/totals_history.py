@@ -89,11 +89,11 @@ def check_totals(world: TotalsWorld) -> None:
     """Compare each total with what the rows store, and see that an empty one is all zeros."""
     expected = contributed(world)
     for key, item in world.items.items.items():
-        found = {name: Decimal(value["N"]) for name, value in item.items() if "N" in value}
-        found.pop("expires", None)
+        amounts = {name: Decimal(value["N"]) for name, value in item.items() if "N" in value}
+        amounts.pop("expires", None)
         wanted = expected.pop(key, {})
-        if {n: a for n, a in found.items() if a} != {n: a for n, a in wanted.items() if a}:
-            _break(f"{key} is {_shown(wanted)}, and the table has {_shown(found)}")
+        if {n: a for n, a in amounts.items() if a} != {n: a for n, a in wanted.items() if a}:
+            _break(f"{key} is {_shown(wanted)}, and the table has {_shown(amounts)}")
     if expected:
         _break(f"{sorted(expected)} are missing")
 

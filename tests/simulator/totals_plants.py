@@ -88,10 +88,14 @@ def read_first(monkeypatch: pytest.MonkeyPatch) -> None:
         self: TotalsTable, updates: Iterable[GroupUpdate], deadline: Deadline
     ) -> TotalsOutcome:
         left = []
-        for one in updates:
+        for group_update in updates:
             client: Any = self._updater._client  # type: ignore[attr-defined]
-            item = client.get_item(Key=key_of_group(one.group)).get("Item", {})
-            rest = one.uncovered(from_boto3(item)) if one.position in item else one
+            item = client.get_item(Key=key_of_group(group_update.group)).get("Item", {})
+            rest = (
+                group_update.uncovered(from_boto3(item))
+                if group_update.position in item
+                else group_update
+            )
             left += [rest] if rest else []
         return apply(self, left, deadline)
 
@@ -102,8 +106,8 @@ def read_first(monkeypatch: pytest.MonkeyPatch) -> None:
 def last_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compare the position with the last record of the batch, not with the first."""
 
-    def with_last(one: GroupUpdate, request: Request) -> Request:
-        last = position.lower_bound(one.changes[-1].sequence)
+    def with_last(group_update: GroupUpdate, request: Request) -> Request:
+        last = position.lower_bound(group_update.changes[-1].sequence)
         return request | {VALUES: request[VALUES] | {":first": last}}
 
     _change_request(monkeypatch, with_last)
@@ -126,13 +130,15 @@ def skip_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     def apply_some(
         self: TotalsTable, updates: Iterable[GroupUpdate], deadline: Deadline
     ) -> TotalsOutcome:
-        return apply(self, [one for one in updates if _moves(one)], deadline)
+        return apply(
+            self, [group_update for group_update in updates if _moves(group_update)], deadline
+        )
 
     monkeypatch.setattr(TotalsTable, "apply", apply_some)
 
 
-def _moves(one: GroupUpdate) -> bool:
-    values = one.request("T")[VALUES]
+def _moves(group_update: GroupUpdate) -> bool:
+    values = group_update.request("T")[VALUES]
     return any(value.get("N", "0") != "0" for value in values.values())
 
 
@@ -177,7 +183,9 @@ def expires_blindly(monkeypatch: pytest.MonkeyPatch) -> None:
 def checkpoint_after(monkeypatch: pytest.MonkeyPatch) -> None:
     """Report the last record of an unfinished group instead of the first."""
     monkeypatch.setattr(
-        GroupUpdate, "first_record", property(lambda one: one.changes[-1].record + 1)
+        GroupUpdate,
+        "first_record",
+        property(lambda group_update: group_update.changes[-1].record + 1),
     )
 
 
@@ -190,14 +198,16 @@ def archive_after(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the positions from the total before they are in the archive."""
 
     def removed_first(
-        self: TotalsTable, one: GroupUpdate, item: Any, moved: Any, deadline: Deadline
+        self: TotalsTable, group_update: GroupUpdate, item: Any, moved: Any, deadline: Deadline
     ) -> None:
         remove = archive.remove_moved(self._name, item, moved, token_bytes(5))
         (result,) = self._updater.send([remove], deadline)
         if not isinstance(result, dict):
             return
         now, version = self._now(), token_bytes(5)
-        (read,) = self._updater.send([archive.open_archive(self._name, one.group, now)], deadline)
+        (read,) = self._updater.send(
+            [archive.open_archive(self._name, group_update.group, now)], deadline
+        )
         if isinstance(read, dict):
             stored = archive.store(
                 self._name, read["Attributes"], moved, at=now, now=now, version=version

@@ -78,9 +78,9 @@ def violations(page: Page) -> list[Any]:
     """Return what axe-core objects to on the page as it is now."""
     # Through the debugger: the page's own policy lets no other script run.
     page.evaluate(f"() => {{ {AXE.read_text()} }}")
-    found: list[Any] = page.evaluate(RUN_AXE)
-    return found
+    broken_rules: list[Any] = page.evaluate(RUN_AXE)
+    return broken_rules
 
 
-def show(found: list[Any]) -> str:
-    return json.dumps(found, indent=2)
+def show(broken: list[Any]) -> str:
+    return json.dumps(broken, indent=2)

@@ -146,8 +146,8 @@ class Client:
         return {"TimeToLiveDescription": self.here.expiry[TableName]}
 
     def get_item(self, Key: Any, **_: Any) -> Any:  # noqa: N803
-        found = [item for item in self.here.progress if Key.items() <= item.items()]
-        return {"Item": found[0]} if found else {}
+        items = [item for item in self.here.progress if Key.items() <= item.items()]
+        return {"Item": items[0]} if items else {}
 
     def query(self, ExpressionAttributeValues: Any, **_: Any) -> Any:  # noqa: N803
         run = ExpressionAttributeValues[":pk"]["S"]
@@ -391,11 +391,11 @@ def _mapping(source: str, queue: str) -> Response:
 
 
 def _known(
-    things: Mapping[str, Response], name: str, absent: str = "ResourceNotFoundException"
+    resources: Mapping[str, Response], name: str, absent: str = "ResourceNotFoundException"
 ) -> Response:
-    if name not in things:
+    if name not in resources:
         raise refusal(absent)
-    return things[name]
+    return resources[name]
 
 
 def _raiser(error: Exception) -> Callable[..., Any]:

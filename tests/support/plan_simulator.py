@@ -216,7 +216,7 @@ class World:
                 fail(f"{name} returned other rows before")
         gone = before.keys() - {shape["name"] for shape in target["patterns"]}
         # Of what is answered from a total, the plan says that it will be refused for a while.
-        on_totals = {one["name"] for one in target["patterns"] if "total" in one}
+        on_totals = {shape["name"] for shape in target["patterns"] if "total" in shape}
         on_totals |= {name for name, total in totals.items() if total}
         dark = before.keys() - gone - on_totals - {name for name, _, _ in self.deployed.live()}
         if dark:

@@ -37,9 +37,9 @@ def samples(items: Mapping[str, list[dict[str, Any]]] = ITEMS) -> list[SampleIte
     names = {source.name for source in registry().sources}
     return [
         SampleItem(registry().source(source), encode_item(item))
-        for source, found in items.items()
+        for source, entries in items.items()
         if source in names
-        for item in found
+        for item in entries
     ]
 
 

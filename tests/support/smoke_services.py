@@ -49,10 +49,10 @@ class Rows:
 
     def call(self, _: str, body: bytes) -> dict[str, Any]:
         request = json.loads(body)["RequestItems"]["AdminViewTable"]["Keys"]
-        found = [self.rows[key["PK"]["S"], key["SK"]["S"]] for key in request]
-        while len(dumps(found)) > self.direct_bytes:
-            found.pop()
-        return {"Responses": {"AdminViewTable": found}}
+        rows = [self.rows[key["PK"]["S"], key["SK"]["S"]] for key in request]
+        while len(dumps(rows)) > self.direct_bytes:
+            rows.pop()
+        return {"Responses": {"AdminViewTable": rows}}
 
     def get(self, url: str) -> WireResponse:
         path, _, query = url.removeprefix("https://api.example").partition("?")

@@ -52,7 +52,9 @@ class Assembly:
 
     def stack(self, part: str) -> dict[str, Any]:
         """Find the template of one stack."""
-        (template,) = [one for name, one in self.templates.items() if name.endswith(f"-{part}")]
+        (template,) = [
+            template for name, template in self.templates.items() if name.endswith(f"-{part}")
+        ]
         return template
 
     def resources(self, type_: str) -> list[Resource]:
@@ -66,25 +68,27 @@ class Assembly:
 
     def tables(self) -> dict[str, Resource]:
         """Give the tables by their names."""
-        found = self.resources("AWS::DynamoDB::GlobalTable")
+        tables = self.resources("AWS::DynamoDB::GlobalTable")
         assert not self.resources("AWS::DynamoDB::Table")
-        return {table["Properties"]["TableName"]: table for table in found}
+        return {table["Properties"]["TableName"]: table for table in tables}
 
     def mappings(self) -> dict[str, Resource]:
         """Give the properties of the event source mappings by the streams they follow."""
-        found = [one["Properties"] for one in self.resources("AWS::Lambda::EventSourceMapping")]
-        return {self.name(one["EventSourceArn"]): one for one in found}
+        properties = [
+            resource["Properties"] for resource in self.resources("AWS::Lambda::EventSourceMapping")
+        ]
+        return {self.name(mapping["EventSourceArn"]): mapping for mapping in properties}
 
     def named(self, type_: str) -> dict[str, Resource]:
         """Give the resources of one type by the names that the stacks give them."""
-        found = [
+        resources = [
             (self._label(id_), resource)
             for template in self.templates.values()
             for id_, resource in template["Resources"].items()
             if resource["Type"] == type_
         ]
-        assert len(dict(found)) == len(found), "a name is given twice"
-        return dict(found)
+        assert len(dict(resources)) == len(resources), "a name is given twice"
+        return dict(resources)
 
     def function(self, name: str) -> dict[str, Any]:
         """Give the properties of one function."""
@@ -92,17 +96,22 @@ class Assembly:
 
     def metadata(self, part: str) -> dict[str, str]:
         """Give what the resources of one stack say of the model."""
-        found = [one.get("Metadata", {}) for one in self.stack(part)["Resources"].values()]
+        metadata = [
+            resource.get("Metadata", {}) for resource in self.stack(part)["Resources"].values()
+        ]
         return {
-            key: value for one in found for key, value in one.items() if key.startswith("AdminView")
+            key: value
+            for entry in metadata
+            for key, value in entry.items()
+            if key.startswith("AdminView")
         }
 
     def manifest_of(self, function: str) -> Manifest:
         """Read the manifest in the bundle of one function."""
         asset = self.function(function)["Code"]["S3Key"].removesuffix(".zip")
-        found = Manifest.read(self.directory / f"asset.{asset}")
-        assert found
-        return found
+        manifest = Manifest.read(self.directory / f"asset.{asset}")
+        assert manifest
+        return manifest
 
     def machine(self, name: str) -> dict[str, Any]:
         """Give the properties of one state machine."""
@@ -126,7 +135,9 @@ class Assembly:
                 assert statement.keys() - {"Condition"} == {"Action", "Effect", "Resource"}
                 assert statement["Effect"] == "Allow"
                 items = _items(statement["Condition"]) if "Condition" in statement else ""
-                resources = [self.name(one) + items for one in _several(statement["Resource"])]
+                resources = [
+                    self.name(resource) + items for resource in _several(statement["Resource"])
+                ]
                 yield sorted(_several(statement["Action"])), sorted(resources)
 
     def outputs(self) -> dict[str, str]:

@@ -111,10 +111,10 @@ def _term(term: list[str], item: Wire, names: dict[str, str], values: dict[str, 
         name = term[0].removeprefix("attribute_not_exists(").removesuffix(")")
         return names[name] not in item
     left, operator, right = term
-    stored, given = item.get(names[left]), values[right]
-    if stored is None or stored.keys() != given.keys():
+    stored, bound = item.get(names[left]), values[right]
+    if stored is None or stored.keys() != bound.keys():
         return False
-    ((kind, low),), ((_, high),) = stored.items(), given.items()
+    ((kind, low),), ((_, high),) = stored.items(), bound.items()
     if kind == "N":
         low, high = Decimal(low), Decimal(high)
     assert operator in ("<", "=")

@@ -34,12 +34,12 @@ def group(number: int) -> Group:
 
 
 def row(number: int, contribution: Contribution) -> Image:
-    made: Image = {"PK": {"S": f"ROW#{number}"}, "SK": {"S": "1"}}
+    image: Image = {"PK": {"S": f"ROW#{number}"}, "SK": {"S": "1"}}
     if contribution:
         (partition, sort), amount = contribution
         amounts = {"M": {"revenue": {"N": str(amount)}}}
-        made["_totals"] = {"M": {partition: {"M": {sort: amounts}}}}
-    return made
+        image["_totals"] = {"M": {partition: {"M": {sort: amounts}}}}
+    return image
 
 
 @dataclass

@@ -114,7 +114,7 @@ class HeardDrift:
         self.reported[source] = (counts, drift, trouble)
 
 
-def found(report: VerifyReport) -> set[tuple[str, str, RowKey | None]]:
+def findings_in(report: VerifyReport) -> set[tuple[str, str, RowKey | None]]:
     """Return the differences by kind, item and row."""
     return {
         (finding["kind"], finding["owner"], finding["row"] and tuple(finding["row"]))

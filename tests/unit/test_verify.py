@@ -12,7 +12,7 @@ from adminview.bulk.verify.differences import Kind
 from adminview.model.row import RowKey
 from tests.support.bulk_tables import PROGRESS, Image
 from tests.support.fakes import TABLE, refusal
-from tests.support.verify_tables import Lab, adds_up, found
+from tests.support.verify_tables import Lab, adds_up, findings_in
 
 A = "Things/a"
 ROW: RowKey = ("THING#a", "x")
@@ -88,7 +88,7 @@ PLANTED: dict[str, tuple[Callable[[Lab], Any], tuple[str, str, RowKey]]] = {
 
 def test_a_view_in_step_is_equal(lab: Lab) -> None:
     run = lab.verify()
-    assert not found(run)
+    assert not findings_in(run)
     assert adds_up(run)
     assert run.total == {"items": 4, "rows": 5, "equal": 9}
 
@@ -102,14 +102,14 @@ def test_a_planted_difference_is_found_repaired_and_found_no_more(
     plant, difference = PLANTED[name]
     plant(lab)
     seen = lab.verify(segments=segments)
-    assert found(seen) == {difference}
+    assert findings_in(seen) == {difference}
     assert adds_up(seen)
     assert seen.total["left"] == 1
     repaired = lab.verify(segments=segments, repair=True)
-    assert found(repaired) == {difference}
+    assert findings_in(repaired) == {difference}
     assert adds_up(repaired)
     assert repaired.total["repaired"] == 1
-    assert not found(lab.verify(segments=segments))
+    assert not findings_in(lab.verify(segments=segments))
     assert lab.view.keys() == before.keys()
 
 
@@ -117,7 +117,7 @@ def test_differences_of_another_source_are_left_alone(lab: Lab) -> None:
     lab.view.pop(ROW)
     stranger(lab, owner="Things/z")
     run = lab.verify("Notes", repair=True)
-    assert not found(run)
+    assert not findings_in(run)
     assert run.total == {"items": 1, "rows": 1, "equal": 2}
     assert STRANGE in lab.view
 
@@ -239,15 +239,15 @@ def test_any_tampering_is_found_exactly_and_after_a_repair_nothing_is_found(
         tamper(lab, *change)
     wrong = expected(right, lab.view)
     seen = lab.verify()
-    assert {(kind, row) for kind, _, row in found(seen)} == wrong
+    assert {(kind, row) for kind, _, row in findings_in(seen)} == wrong
     assert adds_up(seen)
     repaired = lab.verify(repair=True)
     assert adds_up(repaired)
     # An item that must give up one row gives up all that are not its own, before they are seen.
-    assert {row for _, _, row in found(repaired)} <= {row for _, row in wrong}
+    assert {row for _, _, row in findings_in(repaired)} <= {row for _, row in wrong}
     assert repaired.total["left"] == 0
     assert expected(right, lab.view) == set()
-    assert not found(lab.verify())
+    assert not findings_in(lab.verify())
 
 
 def test_while_a_view_raises_rows_that_name_no_item_are_left(lab: Lab) -> None:

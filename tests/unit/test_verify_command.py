@@ -11,7 +11,7 @@ from adminview.model.errors import SegmentTakenError, SettingsError
 from tests.support.bulk_tables import PROGRESS, KilledError, at_call, never
 from tests.support.fakes import TABLE, refusal
 from tests.support.terminal import at_a_terminal
-from tests.support.verify_tables import Lab, adds_up, found
+from tests.support.verify_tables import Lab, adds_up, findings_in
 
 
 @pytest.fixture
@@ -116,19 +116,19 @@ def test_killed_at_any_call_another_worker_finds_the_same(*, segments: int, repa
         if repair:
             assert run.total["left"] == 0
         else:
-            assert len(found(run)) == run.total["left"] == 10
-        assert bool(found(lab.verify())) is not repair
+            assert len(findings_in(run)) == run.total["left"] == 10
+        assert bool(findings_in(lab.verify())) is not repair
     assert call > 40
 
 
 def some_differ() -> Lab:
-    made = Lab()
+    differing = Lab()
     for number in range(12):
-        made.put(f"t{number}", x="1", y="2", synced=number % 3 != 0)
-    made.view["Z", "1"] = {"PK": {"S": "Z"}, "SK": {"S": "1"}, "_owner": {"S": "Things/z"}}
-    made.view["Z", "2"] = {"PK": {"S": "Z"}, "SK": {"S": "2"}}
-    made.db.page_size = 3
-    return made
+        differing.put(f"t{number}", x="1", y="2", synced=number % 3 != 0)
+    differing.view["Z", "1"] = {"PK": {"S": "Z"}, "SK": {"S": "1"}, "_owner": {"S": "Things/z"}}
+    differing.view["Z", "2"] = {"PK": {"S": "Z"}, "SK": {"S": "2"}}
+    differing.db.page_size = 3
+    return differing
 
 
 @pytest.mark.parametrize("repair", [False, True])
@@ -153,10 +153,10 @@ def test_stopped_after_every_page_it_finds_the_same_as_in_one_go(lab: Lab, *, re
     assert sum(reported["differences"].values()) == 10
     if repair:
         assert (status, reported["repaired"], reported["left"]) == (0, 10, 0)
-        assert not found(lab.verify())
+        assert not findings_in(lab.verify())
     else:
-        by_row = {str(one["row"]): one for one in whole["listed"]}
-        assert {str(one["row"]): one for one in reported["listed"]} == by_row
+        by_row = {str(entry["row"]): entry for entry in whole["listed"]}
+        assert {str(entry["row"]): entry for entry in reported["listed"]} == by_row
         assert {**reported, "listed": 0} == {**whole, "listed": 0}
 
 
@@ -184,7 +184,7 @@ def test_a_repair_that_was_begun_is_completed_first_even_if_its_item_is_gone(lab
     assert lab.command(repair=True, grace=15.0)[0] == 0
     assert not [key for key in lab.view if key[0] in {f"THING#{id_}" for id_ in ids}]
     assert all(id_ in str(lab.queue.bodies) for id_ in ids), "in-doubt dead letters name them"
-    assert not found(lab.verify())
+    assert not findings_in(lab.verify())
 
 
 def test_two_workers_never_have_one_segment(lab: Lab) -> None:

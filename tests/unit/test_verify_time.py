@@ -12,7 +12,7 @@ from adminview.bulk.verify.verify import MOST_LOOKS
 from adminview.model.errors import ServiceError, SettingsError
 from tests.support.bulk_tables import PROGRESS
 from tests.support.fakes import refusal
-from tests.support.verify_tables import Lab, adds_up, found
+from tests.support.verify_tables import Lab, adds_up, findings_in
 
 BEGAN = Lab().now
 GRACE = Scope().grace
@@ -32,7 +32,7 @@ def test_a_change_in_flight_is_not_reported(lab: Lab) -> None:
     lab.put("a", x="1", synced=False)
     lab.while_waiting = lambda: sync_thing(lab, "a")
     run = lab.verify()
-    assert not found(run)
+    assert not findings_in(run)
     assert run.total["in_flight"] == 1
     assert adds_up(run)
 
@@ -42,7 +42,7 @@ def test_a_deletion_in_flight_is_not_reported(lab: Lab) -> None:
     del lab.db.tables["Things"]["a",]
     lab.while_waiting = lab.view.clear
     run = lab.verify()
-    assert not found(run)
+    assert not findings_in(run)
     assert run.total["in_flight"] == 1
 
 
@@ -71,7 +71,7 @@ def test_an_item_that_moves_is_looked_at_again_until_it_stands_still(lab: Lab) -
 
     lab.while_waiting = move
     run = lab.verify()
-    assert found(run) == {("missing", "Things/a", ("THING#a", "x"))}
+    assert findings_in(run) == {("missing", "Things/a", ("THING#a", "x"))}
     assert lab.now >= stops_moving_at + GRACE - 5, "the last move was given its grace"
     assert lab.now < BEGAN + (GRACE + 2) * MOST_LOOKS
 
@@ -81,7 +81,7 @@ def test_an_item_that_never_stands_still_is_reported_as_it_is_in_the_end(lab: La
     lab.put("a", x="0", synced=False)
     lab.while_waiting = lambda: lab.put("a", x=str(next(numbers)), synced=False)
     run = lab.verify()
-    assert len(found(run)) == 1
+    assert len(findings_in(run)) == 1
     assert GRACE * (MOST_LOOKS - 1) <= lab.now - BEGAN < (GRACE + 2) * MOST_LOOKS
     assert adds_up(run)
 
@@ -91,7 +91,7 @@ def test_a_moving_item_whose_rows_keep_up_is_in_flight(lab: Lab) -> None:
     lab.put("a", x="0", synced=False)
     lab.while_waiting = lambda: lab.put("a", x=str(next(numbers)), synced=lab.now > BEGAN + 50)
     run = lab.verify()
-    assert not found(run)
+    assert not findings_in(run)
     assert run.total["in_flight"] == 1
 
 
@@ -129,7 +129,7 @@ def test_differences_beyond_what_is_kept_are_counted(
     assert run.total["missing"] == run.total["left"] == 60
     repaired = lab.verify(repair=True)
     assert repaired.total["repaired"] == 60
-    assert not found(lab.verify())
+    assert not findings_in(lab.verify())
 
 
 def test_the_reads_of_both_phases_and_of_rechecks_keep_to_the_budget(lab: Lab) -> None:
@@ -174,11 +174,11 @@ def test_a_sample_takes_few_calls(share: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", [{"sample": 0}, {"sample": 1.1}, {"segments": 0}, {"segments": 1001}]
+    "options", [{"sample": 0}, {"sample": 1.1}, {"segments": 0}, {"segments": 1001}]
 )
-def test_what_cannot_be_meant_is_refused(lab: Lab, asked: dict[str, Any]) -> None:
+def test_what_cannot_be_meant_is_refused(lab: Lab, options: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match="choose"):
-        lab.verify(**asked)
+        lab.verify(**options)
     with pytest.raises(SettingsError, match="no source is named 'Nothing'; declared: Things"):
         lab.verify("Nothing")
 

@@ -92,12 +92,13 @@ class Closed:
     @cached_property
     def functions(self) -> Mapping[str, Function]:
         """Find the deployed functions, by the names of their constructs."""
-        found = self.client("lambda").list_functions()["Functions"]
+        configurations = self.client("lambda").list_functions()["Functions"]
         return {
-            _construct(one["FunctionName"]): Function(
-                one["FunctionName"], Role(self.client("iam"), one["Role"].rpartition("/")[2])
+            _construct(configuration["FunctionName"]): Function(
+                configuration["FunctionName"],
+                Role(self.client("iam"), configuration["Role"].rpartition("/")[2]),
             )
-            for one in found
+            for configuration in configurations
         }
 
     def output(self, stack: str, name: str) -> str:
@@ -106,7 +107,7 @@ class Closed:
             StackName=stack_name("", "dev", stack)
         )
         outputs = stacks["Stacks"][0]["Outputs"]
-        return next(str(one["OutputValue"]) for one in outputs if one["OutputKey"] == name)
+        return next(str(output["OutputValue"]) for output in outputs if output["OutputKey"] == name)
 
     @cached_property
     def queue(self) -> str:
@@ -116,8 +117,8 @@ class Closed:
     @cached_property
     def mappings(self) -> Mapping[str, str]:
         """Name the event source mapping of each source."""
-        found: dict[str, str] = json.loads(self.output("Sync", MAPPINGS_OUTPUT))
-        return found
+        uuids: dict[str, str] = json.loads(self.output("Sync", MAPPINGS_OUTPUT))
+        return uuids
 
     @contextmanager
     def only(self, *names: str) -> Iterator[None]:
@@ -155,15 +156,15 @@ class Closed:
         """Stop what the build function has started."""
         states = self.client("stepfunctions")
         machine = self.output("Recovery", BACKFILL_MACHINE_OUTPUT)
-        found = states.list_executions(stateMachineArn=machine, statusFilter="RUNNING")
-        for execution in found["executions"]:
+        executions = states.list_executions(stateMachineArn=machine, statusFilter="RUNNING")
+        for execution in executions["executions"]:
             states.stop_execution(executionArn=execution["executionArn"])
 
     def renew(self, function: str, environment: Mapping[str, str] | None = None) -> None:
         """Restart a function, so that it keeps nothing in memory."""
         name, client = self.functions[function].name, self.client("lambda")
-        found = client.get_function_configuration(FunctionName=name)["Environment"]
-        variables = found["Variables"] if environment is None else dict(environment)
+        environment_now = client.get_function_configuration(FunctionName=name)["Environment"]
+        variables = environment_now["Variables"] if environment is None else dict(environment)
         client.update_function_configuration(
             FunctionName=name, Environment={"Variables": variables}
         )
@@ -185,14 +186,14 @@ class Closed:
 
     def rules(self, source: str) -> Delivery:
         """Read by which rules a mapping delivers."""
-        found = self.mapping(source)
+        mapping = self.mapping(source)
         return Delivery(
-            batch_size=found["BatchSize"],
-            window_seconds=found["MaximumBatchingWindowInSeconds"],
-            parallelization=found["ParallelizationFactor"],
-            bisect=found["BisectBatchOnFunctionError"],
-            retries=found["MaximumRetryAttempts"],
-            max_age_seconds=found["MaximumRecordAgeInSeconds"],
+            batch_size=mapping["BatchSize"],
+            window_seconds=mapping["MaximumBatchingWindowInSeconds"],
+            parallelization=mapping["ParallelizationFactor"],
+            bisect=mapping["BisectBatchOnFunctionError"],
+            retries=mapping["MaximumRetryAttempts"],
+            max_age_seconds=mapping["MaximumRecordAgeInSeconds"],
         )
 
     @cached_property
@@ -206,14 +207,14 @@ class Closed:
         """
         role = self.functions[function].role
         iam = self.client("iam")
-        found = iam.get_role(RoleName=role.name)["Role"]
-        trust = found["AssumeRolePolicyDocument"]
+        description = iam.get_role(RoleName=role.name)["Role"]
+        trust = description["AssumeRolePolicyDocument"]
         root = {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}
         statements = [*trust["Statement"], {**trust["Statement"][0], "Principal": root}]
         iam.update_assume_role_policy(
             RoleName=role.name, PolicyDocument=json.dumps({**trust, "Statement": statements})
         )
-        request = {"RoleArn": found["Arn"], "RoleSessionName": "event-source"}
+        request = {"RoleArn": description["Arn"], "RoleSessionName": "event-source"}
         keys = self.client("sts").assume_role(**request)["Credentials"]
         return boto3.Session(keys["AccessKeyId"], keys["SecretAccessKey"], keys["SessionToken"])
 
@@ -304,6 +305,6 @@ def prepared(closed: Closed) -> Closed:
 
 
 def _construct(function: str) -> str:
-    found = FUNCTION.search(function)
-    assert found, f"{function} is not named as CloudFormation does"
-    return found[1]
+    match = FUNCTION.search(function)
+    assert match, f"{function} is not named as CloudFormation does"
+    return match[1]

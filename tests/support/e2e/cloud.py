@@ -101,10 +101,10 @@ class Checkout:
     def row(self, partition: str, sort: str) -> dict[str, Any] | None:
         """Read a row of the view, in DynamoDB's own form."""
         key = {"PK": {"S": partition}, "SK": {"S": sort}}
-        found = self.client("dynamodb").get_item(
+        response = self.client("dynamodb").get_item(
             TableName="AdminViewTable", Key=key, ConsistentRead=True
         )
-        row: dict[str, Any] | None = found.get("Item")
+        row: dict[str, Any] | None = response.get("Item")
         return row
 
     def await_row(self, key: dict[str, Any]) -> None:
@@ -120,8 +120,10 @@ class Checkout:
         deadline = time.monotonic() + seconds
         while not seen():
             if time.monotonic() > deadline:
-                said = "\n".join(self.complaints()[-COMPLAINTS:])
-                pytest.fail(f"within {seconds:.0f} seconds it did not happen that {what}\n{said}")
+                complaints = "\n".join(self.complaints()[-COMPLAINTS:])
+                pytest.fail(
+                    f"within {seconds:.0f} seconds it did not happen that {what}\n{complaints}"
+                )
             time.sleep(0.2)
 
     def complaints(self) -> list[str]:
@@ -131,8 +133,11 @@ class Checkout:
 
     def outputs(self, stack: str) -> dict[str, str]:
         """Read what a stack tells."""
-        found = self.client("cloudformation").describe_stacks(StackName=f"AdminView-dev-{stack}")
-        return {one["OutputKey"]: one["OutputValue"] for one in found["Stacks"][0]["Outputs"]}
+        response = self.client("cloudformation").describe_stacks(StackName=f"AdminView-dev-{stack}")
+        return {
+            output["OutputKey"]: output["OutputValue"]
+            for output in response["Stacks"][0]["Outputs"]
+        }
 
     def edit(self, file: str, *changes: tuple[str, str]) -> None:
         """Change a view file."""
@@ -146,7 +151,7 @@ class Checkout:
     def indexes(self) -> set[str]:
         """Name the indexes that the view has."""
         table = self.client("dynamodb").describe_table(TableName="AdminViewTable")["Table"]
-        return {one["IndexName"] for one in table["GlobalSecondaryIndexes"]}
+        return {index["IndexName"] for index in table["GlobalSecondaryIndexes"]}
 
     def _connection(self) -> tuple[str, str, str]:
         names = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
@@ -192,7 +197,7 @@ def end_build(checkout: Checkout) -> None:
 def at_once(*calls: Callable[[], str]) -> list[str]:
     """Make calls beside each other: most of a command's time is its start."""
     with ThreadPoolExecutor(len(calls)) as pool:
-        return [one.result() for one in [pool.submit(call) for call in calls]]
+        return [future.result() for future in [pool.submit(call) for call in calls]]
 
 
 @contextmanager

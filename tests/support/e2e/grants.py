@@ -74,8 +74,8 @@ def losses(documents: Documents) -> Iterator[Loss]:
 def without_unshown(documents: Documents) -> Documents:
     """Take everything away at once that nobody here would notice; but not the last resource."""
     unshown = [part for part in _parts(documents) if _is_unshown(part.value)]
-    last = {(one.policy, one.statement): one for one in unshown if one.kind == "Resource"}
-    return _without(documents, [one for one in unshown if one not in last.values()])
+    last = {(part.policy, part.statement): part for part in unshown if part.kind == "Resource"}
+    return _without(documents, [part for part in unshown if part not in last.values()])
 
 
 @dataclass(frozen=True)
@@ -92,17 +92,21 @@ def _parts(documents: Documents) -> Iterator[_Part]:
             for action in _list(statement["Action"]):
                 yield _Part(policy, place, "Action", action)
             if len(resources := _list(statement["Resource"])) > 1:
-                yield from (_Part(policy, place, "Resource", one) for one in resources)
+                yield from (_Part(policy, place, "Resource", resource) for resource in resources)
 
 
 def _without(documents: Documents, taken: Iterable[_Part]) -> Documents:
     """Take parts of statements away, and statements of which no action is left."""
     left = deepcopy(dict(documents))
-    for one in taken:
-        statement = left[one.policy]["Statement"][one.statement]
-        statement[one.kind] = [value for value in _list(statement[one.kind]) if value != one.value]
+    for part in taken:
+        statement = left[part.policy]["Statement"][part.statement]
+        statement[part.kind] = [
+            value for value in _list(statement[part.kind]) if value != part.value
+        ]
     for document in left.values():
-        document["Statement"] = [one for one in document["Statement"] if one["Action"]]
+        document["Statement"] = [
+            statement for statement in document["Statement"] if statement["Action"]
+        ]
     return left
 
 

@@ -25,8 +25,8 @@ BOOTSTRAP = "cdk-"  # what `cdk bootstrap` makes has it in its name
 
 def inventory(checkout: Checkout) -> dict[str, set[str]]:
     """List what is there by its kind, without what belongs to CDK itself."""
-    found = {}
+    inventories = {}
     for kind, (service, operation, names) in KINDS.items():
         pages = checkout.client(service).get_paginator(operation).paginate()
-        found[kind] = {one for one in pages.search(names) if one and BOOTSTRAP not in one}
-    return {kind: names for kind, names in found.items() if names}
+        inventories[kind] = {name for name in pages.search(names) if name and BOOTSTRAP not in name}
+    return {kind: names for kind, names in inventories.items() if names}

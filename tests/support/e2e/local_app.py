@@ -28,9 +28,9 @@ options = DeploymentOptions.read(
     handlers="lambdas",
 )
 build(app, options)
-for one in app.node.find_all():
-    if isinstance(one, CfnAlarm) and one.metric_name is None:
-        one.add_property_deletion_override("Metrics")
+for construct in app.node.find_all():
+    if isinstance(construct, CfnAlarm) and construct.metric_name is None:
+        construct.add_property_deletion_override("Metrics")
         for name, value in INSTEAD.items():
-            one.add_property_override(name, value)
+            construct.add_property_override(name, value)
 app.synth()

@@ -72,8 +72,8 @@ class Lab:
 
     def follow(self) -> None:
         """Deliver what the streams have, as if the iterators from last time had expired."""
-        for one in self.event_sources.values():
-            self._drain(one)
+        for event_source in self.event_sources.values():
+            self._drain(event_source)
 
     @cached_property
     def totals_source(self) -> EventSource:
@@ -127,7 +127,11 @@ class Lab:
         self._write(
             table,
             [
-                {"DeleteRequest": {"Key": {one.name: item[one.name] for one in key}}}
+                {
+                    "DeleteRequest": {
+                        "Key": {attribute.name: item[attribute.name] for attribute in key}
+                    }
+                }
                 for item in self.scan(table)
             ],
         )
@@ -349,7 +353,7 @@ def api(lab: Lab) -> None:
     status, body = _get(lab, "/health")
     assert UNREADABLE not in body, f"/health: {status} {body}"
     known = {"user_id": "user-123", "product_id": "product-def-789"}
-    places = {(one.total is None, one.index): one for one in registry().patterns}
+    places = {(pattern.total is None, pattern.index): pattern for pattern in registry().patterns}
     for pattern in places.values():
         parameters = {name: known.get(name, "2025-03-01") for name in pattern.parameters}
         status, body = _get(lab, f"/patterns/{pattern.name}?{urlencode(parameters)}")
@@ -418,12 +422,12 @@ def _leave_half_done(lab: Lab) -> None:
 def _keep_writing(lab: Lab, orders: list[dict[str, Any]], stop: Event) -> None:
     """Correct the dates of orders, over and over."""
     for turn in count():
-        for one in reversed(orders):
+        for item in reversed(orders):
             if stop.wait(0.01):  # or nobody else comes to anything
                 return
             lab.dynamodb.update_item(
                 TableName="Orders",
-                Key=_image({"CustomerId": one["CustomerId"], "SK": one["SK"]}),
+                Key=_image({"CustomerId": item["CustomerId"], "SK": item["SK"]}),
                 UpdateExpression="SET OrderDate = :date",
                 ExpressionAttributeValues={":date": {"S": f"2025-04-{turn % 28 + 1:02}"}},
             )
@@ -438,6 +442,6 @@ def _image(item: dict[str, Any]) -> dict[str, Any]:
     return {name: encode(value) for name, value in item.items()}
 
 
-def _same(found: set[RowKey], expected: set[RowKey]) -> None:
-    missing, left = sorted(expected - found), sorted(found - expected)
-    assert found == expected, f"missing: {missing[:3]}; too many: {left[:3]}"
+def _same(actual: set[RowKey], expected: set[RowKey]) -> None:
+    missing, left = sorted(expected - actual), sorted(actual - expected)
+    assert actual == expected, f"missing: {missing[:3]}; too many: {left[:3]}"
