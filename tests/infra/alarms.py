@@ -41,9 +41,9 @@ class Watched:
         """
         last = points[-self.properties["EvaluationPeriods"] :]
         missing = self.properties["TreatMissingData"]
-        if missing in {"ignore", "missing"} and all(one is None for one in last):
+        if missing in {"ignore", "missing"} and all(point is None for point in last):
             return None
-        bad = [missing == "breaching" if one is None else self.reached(one) for one in last]
+        bad = [missing == "breaching" if point is None else self.reached(point) for point in last]
         return bool(sum(bad) >= self.properties["DatapointsToAlarm"])
 
     def reached(self, point: float) -> bool:
@@ -57,27 +57,31 @@ class Watched:
     @property
     def seconds(self) -> int:
         """Say how long a period is."""
-        (period,) = {one["Period"] for one in self.metrics.values()}
+        (period,) = {metric["Period"] for metric in self.metrics.values()}
         return int(period)
 
     @property
     def counted(self) -> set[Counted]:
         """Name what it looks at."""
-        return {(one["Namespace"], one["Name"], one["On"]) for one in self.metrics.values()}
+        return {
+            (metric["Namespace"], metric["Name"], metric["On"]) for metric in self.metrics.values()
+        }
 
 
 def deployment(assembly: Assembly) -> str:
     """Name the deployment that is watched."""
-    (name,) = [one.removesuffix("-Watch") for one in assembly.templates if one.endswith("-Watch")]
+    (name,) = [
+        stack.removesuffix("-Watch") for stack in assembly.templates if stack.endswith("-Watch")
+    ]
     return name
 
 
 def watched(assembly: Assembly) -> dict[str, Watched]:
     """Give the alarms of a deployment by their names, without the deployment's."""
     name = deployment(assembly)
-    found = [one["Properties"] for one in assembly.resources(ALARM)]
-    assert all(one["AlarmName"].startswith(f"{name}-") for one in found)
-    return {one["AlarmName"].removeprefix(f"{name}-"): _read(one, assembly) for one in found}
+    alarms = [alarm["Properties"] for alarm in assembly.resources(ALARM)]
+    assert all(alarm["AlarmName"].startswith(f"{name}-") for alarm in alarms)
+    return {alarm["AlarmName"].removeprefix(f"{name}-"): _read(alarm, assembly) for alarm in alarms}
 
 
 def page(assembly: Assembly) -> str:
@@ -88,18 +92,20 @@ def page(assembly: Assembly) -> str:
 
 def dashboard(assembly: Assembly) -> list[dict[str, Any]]:
     """Give the widgets of the dashboard."""
-    (found,) = assembly.resources("AWS::CloudWatch::Dashboard")
-    body = json.loads(assembly.name(found["Properties"]["DashboardBody"]))
-    return [one | {"title": one["properties"]["title"]} for one in body["widgets"]]
+    (resource,) = assembly.resources("AWS::CloudWatch::Dashboard")
+    body = json.loads(assembly.name(resource["Properties"]["DashboardBody"]))
+    return [widget | {"title": widget["properties"]["title"]} for widget in body["widgets"]]
 
 
 def _read(alarm: dict[str, Any], assembly: Assembly) -> Watched:
     if "Metrics" not in alarm:
         return Watched(alarm, {"m": _metric(alarm, alarm["Period"], alarm, assembly)}, "m")
-    (expression,) = [one["Expression"] for one in alarm["Metrics"] if one["ReturnData"]]
-    stats = {one["Id"]: one["MetricStat"] for one in alarm["Metrics"] if not one["ReturnData"]}
+    (expression,) = [entry["Expression"] for entry in alarm["Metrics"] if entry["ReturnData"]]
+    stats = {
+        entry["Id"]: entry["MetricStat"] for entry in alarm["Metrics"] if not entry["ReturnData"]
+    }
     metrics = {
-        id_: _metric(one["Metric"], one["Period"], one, assembly) for id_, one in stats.items()
+        id_: _metric(stat["Metric"], stat["Period"], stat, assembly) for id_, stat in stats.items()
     }
     return Watched(alarm, metrics, expression)
 
@@ -107,7 +113,9 @@ def _read(alarm: dict[str, Any], assembly: Assembly) -> Watched:
 def _metric(
     metric: dict[str, Any], period: int, stat: dict[str, Any], assembly: Assembly
 ) -> dict[str, Any]:
-    dimensions = {one["Name"]: assembly.name(one["Value"]) for one in metric["Dimensions"]}
+    dimensions = {
+        dimension["Name"]: assembly.name(dimension["Value"]) for dimension in metric["Dimensions"]
+    }
     return {
         "Namespace": metric["Namespace"],
         "Name": metric["MetricName"],
@@ -124,7 +132,7 @@ def _row(name: str, alarm: Watched, assembly: Assembly) -> list[str]:
     return [
         name,
         f"`{alarm.expression}`",
-        "<br>".join(_described(id_, one, assembly) for id_, one in alarm.metrics.items()),
+        "<br>".join(_described(id_, metric, assembly) for id_, metric in alarm.metrics.items()),
         str(alarm.seconds),
         below + str(properties["Threshold"]),
         f"{properties['DatapointsToAlarm']} of {properties['EvaluationPeriods']}",

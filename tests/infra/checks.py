@@ -74,9 +74,9 @@ def nag(
     app.synth()
     reports = json.loads((directory / REPORT).read_text())["pluginReports"]
     needed = {
-        (one["acknowledgedAt"], one["acknowledgedId"])
+        (violation["acknowledgedAt"], violation["acknowledgedId"])
         for report in reports
-        for one in report.get("suppressedViolations", [])
+        for violation in report.get("suppressedViolations", [])
     }
     return [*_violations(reports), *_superfluous(app, needed)]
 
@@ -85,9 +85,11 @@ def _violations(reports: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
     for report in reports:
         if report["conclusion"] != "success" and not report["violations"]:
             yield Finding(report["pluginName"], "failed", str(report.get("metadata")))
-        for one in report["violations"]:
-            for construct in one["violatingConstructs"]:
-                yield Finding(construct["constructPath"], one["ruleName"], one["description"])
+        for violation in report["violations"]:
+            for construct in violation["violatingConstructs"]:
+                yield Finding(
+                    construct["constructPath"], violation["ruleName"], violation["description"]
+                )
 
 
 def _superfluous(app: cdk.App, needed: set[tuple[str, str]]) -> Iterator[Finding]:

@@ -25,19 +25,19 @@ STREAM = re.compile(r"^(\S+)\.StreamArn$")
 def page(assembly: Assembly) -> str:
     """Write a table for each role, and one of who may invoke the functions."""
     roles = sorted(assembly.named("AWS::IAM::Role"))
-    return "\n".join([HEAD, *(_role(assembly, one) for one in roles), _invocations(assembly)])
+    return "\n".join([HEAD, *(_role(assembly, role) for role in roles), _invocations(assembly)])
 
 
 def held(assembly: Assembly, role: str) -> set[tuple[str, str]]:
     """List what a role may do: each action with each thing it may be done to."""
-    found = [
+    grants = [
         (action, resource)
         for actions, resources in assembly.allowed_to(role)
         for action in actions
         for resource in resources
     ]
-    assert len(set(found)) == len(found), "the same is said twice"
-    return set(found)
+    assert len(set(grants)) == len(grants), "the same is said twice"
+    return set(grants)
 
 
 def _role(assembly: Assembly, name: str) -> str:
@@ -46,7 +46,7 @@ def _role(assembly: Assembly, name: str) -> str:
         may[_short(resource)].append(action)
     rows = [(f"`{resource}`", _actions(may[resource])) for resource in sorted(may)]
     trusted = assembly.named("AWS::IAM::Role")[name]["Properties"]["AssumeRolePolicyDocument"]
-    takers = [_taker(assembly, one) for one in trusted["Statement"]]
+    takers = [_taker(assembly, statement) for statement in trusted["Statement"]]
     title = f"## {name.removesuffix('Role')}\n\nTaken by {', '.join(takers)}.\n"
     return "\n".join([title, *table(("to", "it may"), rows)])
 
@@ -56,20 +56,22 @@ def _taker(assembly: Assembly, statement: dict[str, Any]) -> str:
     (service,) = statement["Principal"].values()
     conditions = [
         f"`{key}` is `{_short(assembly.name(value))}`"
-        for one in statement.get("Condition", {}).values()
-        for key, value in one.items()
+        for condition in statement.get("Condition", {}).values()
+        for key, value in condition.items()
     ]
     return f"`{service}`" + (f" if {' and '.join(conditions)}" if conditions else "")
 
 
 def _invocations(assembly: Assembly) -> str:
-    found = [one["Properties"] for one in assembly.resources("AWS::Lambda::Permission")]
+    permissions = [
+        permission["Properties"] for permission in assembly.resources("AWS::Lambda::Permission")
+    ]
     rows = [
         (
-            f"`{_short(assembly.name(one['FunctionName']))}`",
-            f"{one['Principal']} for `{_short(assembly.name(one['SourceArn']))}`",
+            f"`{_short(assembly.name(permission['FunctionName']))}`",
+            f"{permission['Principal']} for `{_short(assembly.name(permission['SourceArn']))}`",
         )
-        for one in found
+        for permission in permissions
     ]
     title = "## Functions that others invoke\n"
     return "\n".join([title, *table(("function", "is invoked by"), sorted(rows))])
@@ -77,8 +79,8 @@ def _invocations(assembly: Assembly) -> str:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """Write a table, line by line."""
-    for one in (head, ["---"] * len(head), *rows):
-        yield f"| {' | '.join(one)} |"
+    for cells in (head, ["---"] * len(head), *rows):
+        yield f"| {' | '.join(cells)} |"
     yield ""
 
 

@@ -11,22 +11,24 @@ from infra.stages import STAGES
 from tests.support.shop import registry
 
 
-def read(given: Any) -> AlarmContact:
+def read(alarms: Any) -> AlarmContact:
     return DeploymentOptions.read(
-        {"adminview": {"alarms": given}}, registry(), stages=STAGES
+        {"adminview": {"alarms": alarms}}, registry(), stages=STAGES
     ).alarms
 
 
 @pytest.mark.parametrize(
-    "given", [None, {}, "", "{}", {"email": ""}, {"email": None}, {"runbookUrl": ""}]
+    "alarms", [None, {}, "", "{}", {"email": ""}, {"email": None}, {"runbookUrl": ""}]
 )
-def test_nobody_is_subscribed_unless_the_context_says_who(given: Any) -> None:
-    assert read(given) == AlarmContact()
+def test_nobody_is_subscribed_unless_the_context_says_who(alarms: Any) -> None:
+    assert read(alarms) == AlarmContact()
 
 
-@pytest.mark.parametrize("given", [{"email": "ops@shop.example"}, '{"email": "ops@shop.example"}'])
-def test_an_address_is_taken_from_cdk_json_or_as_text_from_the_command_line(given: Any) -> None:
-    assert read(given) == AlarmContact("ops@shop.example")
+@pytest.mark.parametrize(
+    "contact", [{"email": "ops@shop.example"}, '{"email": "ops@shop.example"}']
+)
+def test_an_address_is_taken_from_cdk_json_or_as_text_from_the_command_line(contact: Any) -> None:
+    assert read(contact) == AlarmContact("ops@shop.example")
 
 
 PAGE = "https://wiki.example/pages?id=7"
@@ -57,9 +59,9 @@ WRONG: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("given", "said"), WRONG.values(), ids=WRONG)
-def test_a_wrong_contact_is_refused_with_what_would_be_right(given: Any, said: str) -> None:
+@pytest.mark.parametrize(("contact", "reason"), WRONG.values(), ids=WRONG)
+def test_a_wrong_contact_is_refused_with_what_would_be_right(contact: Any, reason: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        read(given)
+        read(contact)
     assert str(caught.value).startswith("context alarms: ")
-    assert said in str(caught.value)
+    assert reason in str(caught.value)

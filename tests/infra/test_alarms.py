@@ -22,24 +22,26 @@ def test_every_alarm_is_exactly_what_its_row_says(
 
 
 CHANGES: dict[str, Change] = {
-    "its threshold": lambda one: one.update(Threshold=1),
-    "its statistic": lambda one: one.update(Statistic="Minimum"),
-    "its period": lambda one: one.update(Period=60),
-    "its metric": lambda one: one.update(MetricName="Duration"),
-    "its namespace": lambda one: one.update(Namespace="AWS/Other"),
-    "the name of a dimension": lambda one: one["Dimensions"][0].update(Name="Other"),
-    "the value of a dimension": lambda one: one["Dimensions"][0].update(Value="Other"),
-    "how many periods count": lambda one: one.update(EvaluationPeriods=9),
-    "how many of them reach it": lambda one: one.update(DatapointsToAlarm=9),
-    "missing data": lambda one: one.update(TreatMissingData="breaching"),
+    "its threshold": lambda alarm: alarm.update(Threshold=1),
+    "its statistic": lambda alarm: alarm.update(Statistic="Minimum"),
+    "its period": lambda alarm: alarm.update(Period=60),
+    "its metric": lambda metric: metric.update(MetricName="Duration"),
+    "its namespace": lambda metric: metric.update(Namespace="AWS/Other"),
+    "the name of a dimension": lambda metric: metric["Dimensions"][0].update(Name="Other"),
+    "the value of a dimension": lambda metric: metric["Dimensions"][0].update(Value="Other"),
+    "how many periods count": lambda alarm: alarm.update(EvaluationPeriods=9),
+    "how many of them reach it": lambda alarm: alarm.update(DatapointsToAlarm=9),
+    "missing data": lambda alarm: alarm.update(TreatMissingData="breaching"),
 }
 
 
 def changed(dev: Assembly, name: str, change: Change) -> Assembly:
-    made = replace(dev, templates=deepcopy(dev.templates))
-    found = {one["Properties"]["AlarmName"]: one["Properties"] for one in made.resources(ALARM)}
-    change(found[f"AdminView-dev-{name}"])
-    return made
+    assembly = replace(dev, templates=deepcopy(dev.templates))
+    alarms = {
+        alarm["Properties"]["AlarmName"]: alarm["Properties"] for alarm in assembly.resources(ALARM)
+    }
+    change(alarms[f"AdminView-dev-{name}"])
+    return assembly
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
@@ -49,19 +51,21 @@ def test_a_row_changes_with(change: Change, dev: Assembly) -> None:
 
 def test_a_row_changes_with_an_expression(dev: Assembly) -> None:
     def fill(alarm: dict[str, Any]) -> None:
-        (reported,) = [one for one in alarm["Metrics"] if one["ReturnData"]]
+        (reported,) = [entry for entry in alarm["Metrics"] if entry["ReturnData"]]
         reported["Expression"] = "visible"
 
     assert page(changed(dev, "letters", fill)) != page(dev)
 
 
 def test_a_row_says_that_an_alarm_rings_below_its_threshold(dev: Assembly) -> None:
-    made = changed(dev, "letters", lambda one: one.update(ComparisonOperator="LessThanThreshold"))
-    assert page(made) != page(dev)
+    assembly = changed(
+        dev, "letters", lambda alarm: alarm.update(ComparisonOperator="LessThanThreshold")
+    )
+    assert page(assembly) != page(dev)
 
 
 def test_an_alarm_that_compares_otherwise_has_no_row(dev: Assembly) -> None:
     other = "GreaterThanUpperThreshold"
-    made = changed(dev, "letters", lambda one: one.update(ComparisonOperator=other))
+    assembly = changed(dev, "letters", lambda alarm: alarm.update(ComparisonOperator=other))
     with pytest.raises(AssertionError):
-        page(made)
+        page(assembly)

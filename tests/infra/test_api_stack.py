@@ -22,29 +22,29 @@ def with_jwt(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
 
 
 def only(assembly: Assembly, type_: str) -> dict[str, Any]:
-    (found,) = assembly.resources(type_)
-    return dict(found["Properties"])
+    (resource,) = assembly.resources(type_)
+    return dict(resource["Properties"])
 
 
 def routes(assembly: Assembly) -> dict[str, dict[str, Any]]:
-    found = [one["Properties"] for one in assembly.resources("AWS::ApiGatewayV2::Route")]
-    return {one["RouteKey"]: one for one in found}
+    properties = [route["Properties"] for route in assembly.resources("AWS::ApiGatewayV2::Route")]
+    return {route["RouteKey"]: route for route in properties}
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod", "mixed"])
 def test_every_route_asks_for_a_signature_and_none_catches_all(
     stage: str, request: pytest.FixtureRequest
 ) -> None:
-    found = routes(request.getfixturevalue(stage))
-    assert found.keys() == {f"GET {path}" for path in PATHS}
-    assert {one["AuthorizationType"] for one in found.values()} == {"AWS_IAM"}
+    by_key = routes(request.getfixturevalue(stage))
+    assert by_key.keys() == {f"GET {path}" for path in PATHS}
+    assert {route["AuthorizationType"] for route in by_key.values()} == {"AWS_IAM"}
 
 
 def test_every_route_asks_for_a_jwt_when_an_issuer_is_named(with_jwt: Assembly) -> None:
-    found = routes(with_jwt)
-    assert found.keys() == {f"GET {path}" for path in PATHS}
+    by_key = routes(with_jwt)
+    assert by_key.keys() == {f"GET {path}" for path in PATHS}
     (authorizer,) = with_jwt.named("AWS::ApiGatewayV2::Authorizer")
-    for route in found.values():
+    for route in by_key.values():
         assert route["AuthorizationType"] == "JWT"
         assert with_jwt.name(route["AuthorizerId"]) == authorizer
     properties = only(with_jwt, "AWS::ApiGatewayV2::Authorizer")
@@ -58,12 +58,12 @@ def test_every_route_asks_for_a_jwt_when_an_issuer_is_named(with_jwt: Assembly) 
 
 def test_nobody_else_can_reach_the_function(dev: Assembly) -> None:
     permissions = [
-        one["Properties"]
-        for one in dev.resources("AWS::Lambda::Permission")
-        if dev.name(one["Properties"]["FunctionName"]) == "ApiFunction.Arn"
+        permission["Properties"]
+        for permission in dev.resources("AWS::Lambda::Permission")
+        if dev.name(permission["Properties"]["FunctionName"]) == "ApiFunction.Arn"
     ]
-    assert {one["Principal"] for one in permissions} == {"apigateway.amazonaws.com"}
-    assert all("HttpApi" in json.dumps(one["SourceArn"]) for one in permissions)
+    assert {permission["Principal"] for permission in permissions} == {"apigateway.amazonaws.com"}
+    assert all("HttpApi" in json.dumps(permission["SourceArn"]) for permission in permissions)
     assert not dev.resources("AWS::Lambda::Url")
 
 
@@ -123,5 +123,5 @@ def test_the_gateway_hands_requests_over_as_the_function_reads_them(dev: Assembl
 
 def test_an_index_that_no_access_pattern_uses_may_not_be_read(tmp_path: Path) -> None:
     assembly = synthesize(registry(), tmp_path)
-    read = {one for _, resources in assembly.statements("Api") for one in resources}
+    read = {resource for _, resources in assembly.statements("Api") for resource in resources}
     assert "AdminViewTable.Arn/index/Owner" not in read

@@ -51,7 +51,7 @@ def sources_of(assembly: Assembly, function: str) -> dict[str, str]:
 
 
 def touched(assembly: Assembly, function: str) -> set[str]:
-    return {one for _, resources in assembly.statements(function) for one in resources}
+    return {resource for _, resources in assembly.statements(function) for resource in resources}
 
 
 def test_a_new_source_is_one_files_change(tmp_path: Path) -> None:
@@ -77,7 +77,9 @@ def test_a_new_source_is_one_files_change(tmp_path: Path) -> None:
     assert {"Parcels.Arn", "Parcels.StreamArn"} <= touched(assembly, "Replay")
     assert "Parcels.Arn" in touched(assembly, "Verify")
     assert "Parcels.Arn" in touched(assembly, "Backfill")
-    assert any(one.endswith(":FollowParcelsMapping") for one in touched(assembly, "Backfill"))
+    assert any(
+        resource.endswith(":FollowParcelsMapping") for resource in touched(assembly, "Backfill")
+    )
     assert "AdminViewTable.Arn/index/ByWeight" in touched(assembly, "Api")
     for function in FUNCTIONS:
         assert sources_of(assembly, function)["Parcels"] == "Parcels"

@@ -191,15 +191,15 @@ def test_an_interrupted_build_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_a_build_appears_in_one_step_when_it_is_whole(tmp_path: Path) -> None:
     directory = tmp_path / "bundle"
-    made = []
+    inodes = []
 
     def make(target: Path) -> None:
         assert not directory.exists()
         (target / "file").touch()
-        made.append(target.stat().st_ino)
+        inodes.append(target.stat().st_ino)
 
     bundling._once(directory, make)
-    assert directory.stat().st_ino == made[0], "copied, so that others could see half of it"
+    assert directory.stat().st_ino == inodes[0], "copied, so that others could see half of it"
 
 
 def beaten_to(directory: Path) -> Callable[[Path], None]:

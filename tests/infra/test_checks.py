@@ -22,8 +22,8 @@ Fill = Callable[[cdk.Stack], object]
 
 def nagged(directory: Path, fill: Fill) -> dict[str, str]:
     """Give the rules that a small stack breaks, each with where."""
-    found = nag(directory, lambda app: fill(cdk.Stack(app, "Small")), {})
-    return {one.rule: one.where for one in found}
+    findings = nag(directory, lambda app: fill(cdk.Stack(app, "Small")), {})
+    return {finding.rule: finding.where for finding in findings}
 
 
 def open_queue(stack: cdk.Stack) -> sqs.Queue:
@@ -104,9 +104,9 @@ def test_rules_that_could_not_run_are_no_success(
             raise ValueError(msg)
 
     monkeypatch.setattr(checks, "AwsSolutionsChecks", Broken)
-    (found,) = nag(tmp_path, lambda app: sqs.Queue(cdk.Stack(app, "Small"), "Queue"), {})
-    assert found.rule == "failed"
-    assert "planted" in found.what
+    (finding,) = nag(tmp_path, lambda app: sqs.Queue(cdk.Stack(app, "Small"), "Queue"), {})
+    assert finding.rule == "failed"
+    assert "planted" in finding.what
 
 
 TAKEN = {
@@ -147,14 +147,14 @@ def linted(directory: Path, resources: dict[str, Any], **more: object) -> list[F
 
 def test_a_template_that_aws_would_refuse_is_found(tmp_path: Path) -> None:
     queue = {"Type": "AWS::SQS::Queue", "Properties": {"VisibilityTimeout": "long"}}
-    (found,) = linted(tmp_path, TOLERABLE | {"Queue": queue})
-    assert (found.where, found.rule) == ("Small.template.json/Queue", "E3012")
-    assert "integer" in found.what
+    (finding,) = linted(tmp_path, TOLERABLE | {"Queue": queue})
+    assert (finding.where, finding.rule) == ("Small.template.json/Queue", "E3012")
+    assert "integer" in finding.what
 
 
 def test_what_is_wrong_beside_the_resources_is_found(tmp_path: Path) -> None:
-    (found,) = linted(tmp_path, TOLERABLE, Parameters={"Unused": {"Type": "String"}})
-    assert (found.where, found.rule) == ("Small.template.json/Parameters/Unused", "W2001")
+    (finding,) = linted(tmp_path, TOLERABLE, Parameters={"Unused": {"Type": "String"}})
+    assert (finding.where, finding.rule) == ("Small.template.json/Parameters/Unused", "W2001")
 
 
 def test_what_is_tolerated_on_one_type_is_found_on_another(tmp_path: Path) -> None:
@@ -163,13 +163,13 @@ def test_what_is_tolerated_on_one_type_is_found_on_another(tmp_path: Path) -> No
         "DependsOn": ["Role"],
         "Properties": {"DisplayName": {"Fn::GetAtt": ["Role", "RoleId"]}},
     }
-    (found,) = linted(tmp_path, TOLERABLE | {"Topic": topic})
-    assert (found.where, found.rule) == ("Small.template.json/Topic", "W3005")
+    (finding,) = linted(tmp_path, TOLERABLE | {"Topic": topic})
+    assert (finding.where, finding.rule) == ("Small.template.json/Topic", "W3005")
 
 
 def test_what_is_tolerated_and_nowhere_found_is_itself_found(tmp_path: Path) -> None:
-    found = linted(tmp_path, {"Queue": {"Type": "AWS::SQS::Queue"}})
-    assert {(one.rule, one.where) for one in found} == TOLERATED
+    findings = linted(tmp_path, {"Queue": {"Type": "AWS::SQS::Queue"}})
+    assert {(finding.rule, finding.where) for finding in findings} == TOLERATED
 
 
 def test_a_linter_that_does_not_run_is_no_success(
@@ -180,18 +180,18 @@ def test_a_linter_that_does_not_run_is_no_success(
         linted(tmp_path, TOLERABLE)
 
 
-@pytest.mark.parametrize("found", [[], [Finding("Small/Queue", "AwsSolutions-SQS4", "Open.")]])
+@pytest.mark.parametrize("findings", [[], [Finding("Small/Queue", "AwsSolutions-SQS4", "Open.")]])
 def test_the_command_names_what_is_found_and_fails_by_it(
-    found: list[Finding], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    findings: list[Finding], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     checked: list[str] = []
 
     def remember(directory: Path, *_: object) -> list[Finding]:
         checked.append(directory.name)
-        return found
+        return findings
 
     monkeypatch.setattr(checks, "nag", remember)
     monkeypatch.setattr(checks, "lint", lambda _: [])
-    assert checks.main() == bool(found)
+    assert checks.main() == bool(findings)
     assert checked == [*deployments(registry())], "each once"
-    assert all(str(one) in capsys.readouterr().out for one in found)
+    assert all(str(finding) in capsys.readouterr().out for finding in findings)

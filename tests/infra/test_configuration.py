@@ -27,7 +27,7 @@ def blocks(section: str) -> list[str]:
 
 def examples(section: str) -> list[dict[str, Any]]:
     """Give what is shown as it would stand in cdk.json; what is no such entry is a document."""
-    return [json.loads(f"{{{one}}}") for one in blocks(section) if one.startswith('"')]
+    return [json.loads(f"{{{block}}}") for block in blocks(section) if block.startswith('"')]
 
 
 def test_every_key_has_a_section_and_every_section_is_a_keys() -> None:
@@ -43,9 +43,9 @@ def test_the_examples_of_a_key_are_accepted(key: str) -> None:
 
 
 def test_what_is_given_on_the_command_line_is_accepted() -> None:
-    given = dict(re.findall(r"-c '?adminview:(\w+)=(\{.*?\}|\S+?)'?(?=\s)", TEXT))
-    assert given.keys() == {"stage", "prefix", "budgets", "protect"}
-    stage = DeploymentOptions.read({"adminview": given}, registry(), stages=STAGES).stage
+    context = dict(re.findall(r"-c '?adminview:(\w+)=(\{.*?\}|\S+?)'?(?=\s)", TEXT))
+    assert context.keys() == {"stage", "prefix", "budgets", "protect"}
+    stage = DeploymentOptions.read({"adminview": context}, registry(), stages=STAGES).stage
     assert (stage.read_units, stage.protect) == (500, False)
 
 
@@ -76,9 +76,9 @@ def test_what_is_documented_as_refused_is_refused() -> None:
 
 
 def test_the_keys_policy_lets_in_iam_and_the_two_services_that_come_by_themselves() -> None:
-    (text,) = [one for one in blocks("customerKeyArn") if one.startswith("{")]
+    (text,) = [block for block in blocks("customerKeyArn") if block.startswith("{")]
     statements = json.loads(text)["Statement"]
-    assert [one["Principal"] for one in statements] == [
+    assert [statement["Principal"] for statement in statements] == [
         {"AWS": "arn:aws:iam::111122223333:root"},
         {"Service": "logs.eu-west-1.amazonaws.com"},
         {"Service": "cloudwatch.amazonaws.com"},

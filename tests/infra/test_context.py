@@ -160,13 +160,13 @@ WRONG: dict[str, tuple[Any, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("entry", "said"), WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize(("entry", "reasons"), WRONG.values(), ids=WRONG)
 def test_a_wrong_import_is_refused_with_the_place_and_the_remedy(
-    entry: object, said: list[str]
+    entry: object, reasons: list[str]
 ) -> None:
     message = refusal(sources={"Orders": entry})
     assert message.startswith("context sources.Orders: ")
-    for words in said:
+    for words in reasons:
         assert words in message
 
 
@@ -194,8 +194,8 @@ JWT = {"jwtIssuer": "https://login.example/pool", "jwtAudience": ["panel"]}
 
 def test_the_api_is_for_signed_callers_and_no_origins_unless_the_context_says_more() -> None:
     assert read().api == read(api={}).api == read(api="").api == ApiAccess()
-    given = JWT | {"corsOrigins": ["https://panel.example", "http://localhost:5173"]}
-    assert read(api=given).api == ApiAccess(
+    access = JWT | {"corsOrigins": ["https://panel.example", "http://localhost:5173"]}
+    assert read(api=access).api == ApiAccess(
         "https://login.example/pool",
         ("panel",),
         ("https://panel.example", "http://localhost:5173"),
@@ -223,8 +223,8 @@ WRONG_API: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("given", "said"), WRONG_API.values(), ids=WRONG_API)
-def test_a_wrong_api_is_refused_with_what_would_be_right(given: object, said: str) -> None:
-    message = refusal(api=given)
+@pytest.mark.parametrize(("access", "reason"), WRONG_API.values(), ids=WRONG_API)
+def test_a_wrong_api_is_refused_with_what_would_be_right(access: object, reason: str) -> None:
+    message = refusal(api=access)
     assert message.startswith("context api: ")
-    assert said in message
+    assert reason in message

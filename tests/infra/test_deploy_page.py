@@ -44,11 +44,11 @@ def test_the_doctor_calls_nothing_else() -> None:
     folders = [ROOT / "adminview" / "cli" / "doctor", ROOT / "adminview" / "cli" / "deployment"]
     files = [file for folder in folders for file in folder.glob("*.py")]
     call = re.compile(r'aws\.(?:find|call|run)[(,]\s*"(\w+)",\s*"(\w+)"')
-    calls = {found for file in files for found in call.findall(file.read_text())}
+    calls = {call_ for file in files for call_ in call.findall(file.read_text())}
     by_service = {name: prefix for prefix, name in SERVICES.items()}
-    made = {f"{by_service.get(service, service)}:{operation}" for service, operation in calls}
+    permitted = {f"{by_service.get(service, service)}:{operation}" for service, operation in calls}
     # The plan reads how late the totals are.
-    assert made - {"cloudwatch:GetMetricData"} == permissions()["`doctor`"]
+    assert permitted - {"cloudwatch:GetMetricData"} == permissions()["`doctor`"]
 
 
 @pytest.mark.parametrize(
@@ -110,10 +110,10 @@ def test_smoke_calls_nothing_that_its_page_does_not_name() -> None:
     """The permissions of the doctor are needed too."""
     files = (ROOT / "adminview" / "cli" / "smoke").glob("*.py")
     call = re.compile(r'\b(?:run|self)\.call\(\s*"(\w+)",\s*"(\w+)"')
-    made = {operation for file in files for _, operation in call.findall(file.read_text())}
-    assert len(made) >= 20
+    operations = {operation for file in files for _, operation in call.findall(file.read_text())}
+    assert len(operations) >= 20
     named = {action.partition(":")[2] for action in permissions()["`doctor`"]}
     table = SMOKE.partition("## Permissions")[2]
     named |= {word.rpartition(":")[2] for word in re.findall(r"`([\w:-]+)`", table)}
     # A transaction has no permission of its own.
-    assert made - {"TransactWriteItems"} <= named
+    assert operations - {"TransactWriteItems"} <= named

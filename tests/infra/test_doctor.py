@@ -47,7 +47,7 @@ def deployed(assembly: Assembly, stage: str = "dev", prefix: str = "") -> Deploy
         parts[part] = DeployedStack(name)
         if template is None:
             continue
-        resources = tuple(made(*one) for one in template["Resources"].items())
+        resources = tuple(made(*resource) for resource in template["Resources"].items())
         outputs: dict[str, str] = {}
         stack = Stack(name, "CREATE_COMPLETE", None, outputs, template)
         parts[part] = DeployedStack(name, ID.format(name), "CREATE_COMPLETE", stack, resources)
@@ -81,17 +81,19 @@ def test_each_role_is_understood_to_the_last_resource(site: Deployment) -> None:
     for part, role in roles:
         grants = declared_grants(role, part, site)
         assert grants, role.id
-        assert [one for one in grants if "{" in one.resource] == []
+        assert [grant for grant in grants if "{" in grant.resource] == []
 
 
 def test_each_function_has_a_role_that_can_be_named(site: Deployment) -> None:
     for part, function in site.of(FUNCTION):
-        found = resolve(function.properties["Role"], part, site)
-        assert found.startswith("arn:aws:iam::111122223333:role/"), function.id
+        arn = resolve(function.properties["Role"], part, site)
+        assert arn.startswith("arn:aws:iam::111122223333:role/"), function.id
 
 
 def test_each_permission_is_looked_at_with_the_function_it_is_for(site: Deployment) -> None:
-    requested = {str(one.properties["FunctionName"]) for _, one in site.of(PERMISSION)}
+    requested = {
+        str(permission.properties["FunctionName"]) for _, permission in site.of(PERMISSION)
+    }
     assert requested
     names = [check.name for check in functions.checks(site)]
     assert len([name for name in names if name.startswith("callers of ")]) == len(requested)
@@ -106,19 +108,23 @@ def test_each_schedule_has_a_function_that_can_be_named(site: Deployment) -> Non
 
 
 def test_mappings_are_deployed_without_a_filter(site: Deployment) -> None:
-    assert [one.id for _, one in site.of(MAPPING) if "FilterCriteria" in one.properties] == []
+    assert [
+        mapping.id for _, mapping in site.of(MAPPING) if "FilterCriteria" in mapping.properties
+    ] == []
 
 
 def test_mappings_are_expected_to_be_set_by_the_rules_of_delivery(dev: Assembly) -> None:
     site, rules = deployed(dev), Delivery()
-    mappings = [one.name for one in site.part("Sync").of(MAPPING)]
+    mappings = [mapping.name for mapping in site.part("Sync").of(MAPPING)]
     assert len(mappings) == len(registry().sources)
-    (function,) = [one.name for _, one in site.of(FUNCTION) if one.label == "SyncFunction"]
+    (function,) = [
+        function.name for _, function in site.of(FUNCTION) if function.label == "SyncFunction"
+    ]
     for uuid in mappings:
-        found = expected_settings(site, uuid)
-        queue = str(found.pop(ON_FAILURE))
+        settings = expected_settings(site, uuid)
+        queue = str(settings.pop(ON_FAILURE))
         assert queue.startswith("arn:aws:sqs:eu-west-1:111122223333:DeadLetters")
-        assert found == {
+        assert settings == {
             "BatchSize": rules.batch_size,
             "MaximumBatchingWindowInSeconds": rules.window_seconds,
             "ParallelizationFactor": rules.parallelization,
@@ -135,7 +141,7 @@ def test_the_outputs_of_the_stacks_are_what_the_doctor_reads(dev: Assembly) -> N
     site, model = deployed(dev), registry()
     assert site.settings.sources == {source.name: source.name for source in model.sources}
     assert {*site.mappings} == {source.name for source in model.sources}
-    assert {*site.mappings.values()} == {one.name for one in site.part("Sync").of(MAPPING)}
+    assert {*site.mappings.values()} == {mapping.name for mapping in site.part("Sync").of(MAPPING)}
     assert site.pending == {}
     description = site.part("Sync").description()
     assert description == json.loads(json.dumps(model.description()))
@@ -143,11 +149,11 @@ def test_the_outputs_of_the_stacks_are_what_the_doctor_reads(dev: Assembly) -> N
 
 def test_the_weak_references_of_every_alarm_and_machine_are_understood(site: Deployment) -> None:
     """One that refers to what is deployed now is fine; one that refers to nothing is not."""
-    found = 0
+    stale = 0
     for part, resource in site.of(*ALARM, MACHINE):
         current = [*_weak_values(resource.properties, part, site)]
         assert [*stale_references("it", resource, current, part, site)] == []
         faults = [*stale_references("it", resource, {}, part, site)]
         assert bool(faults) is bool(current)
-        found += bool(current)
-    assert found
+        stale += bool(current)
+    assert stale

@@ -53,12 +53,12 @@ def template_of(*, embedded: bool, **properties: Any) -> dict[str, Any]:
         AdminView(stack, "AdminView", views=registry(), tables={"Orders": orders}, **properties)
     other = cdk.Stack(app, "Other")
     sqs.Queue(other, "Theirs")
-    found = dict(Template.from_stack(stack).to_json())
+    template = dict(Template.from_stack(stack).to_json())
     assert not other.termination_protection
     assert not stack.termination_protection
     theirs: dict[str, Any] = Template.from_stack(other).to_json()["Resources"]
-    assert [one.get("Properties") for one in theirs.values()] == [None]
-    return found
+    assert [resource.get("Properties") for resource in theirs.values()] == [None]
+    return template
 
 
 def test_it_changes_nothing_outside_its_scope() -> None:
@@ -74,17 +74,21 @@ def test_it_changes_nothing_outside_its_scope() -> None:
 
 
 def test_a_table_of_the_app_is_followed_and_not_created_again() -> None:
-    found = template_of(embedded=True)
-    resources = found["Resources"]
+    template = template_of(embedded=True)
+    resources = template["Resources"]
     (orders,) = [name for name in resources if name.startswith("Orders")]
     streams = [
-        one["Properties"]["EventSourceArn"]
-        for one in resources.values()
-        if one["Type"] == "AWS::Lambda::EventSourceMapping"
+        resource["Properties"]["EventSourceArn"]
+        for resource in resources.values()
+        if resource["Type"] == "AWS::Lambda::EventSourceMapping"
     ]
     assert {"Fn::GetAtt": [orders, "StreamArn"]} in streams
-    tables = [one for one in resources.values() if one["Type"] == "AWS::DynamoDB::GlobalTable"]
-    names = {one["Properties"].get("TableName") for one in tables}
+    tables = [
+        resource
+        for resource in resources.values()
+        if resource["Type"] == "AWS::DynamoDB::GlobalTable"
+    ]
+    names = {table["Properties"].get("TableName") for table in tables}
     assert names == {
         None,  # CDK's name of the adopter's own
         *("AdminViewTable", "AdminViewTableProgress", "AdminViewTotals"),
@@ -96,9 +100,9 @@ def test_a_name_that_only_the_deployment_knows_is_in_the_environment() -> None:
     """The bundle holds the other sources' tables."""
     resources = template_of(embedded=True)["Resources"]
     functions = [
-        one
-        for name, one in resources.items()
-        if one["Type"] == "AWS::Lambda::Function" and "TotalsFunction" not in name
+        resource
+        for name, resource in resources.items()
+        if resource["Type"] == "AWS::Lambda::Function" and "TotalsFunction" not in name
     ]
     assert len(functions) == 6
     (orders,) = [name for name in resources if name.startswith("Orders")]
@@ -111,9 +115,9 @@ def test_the_librarys_own_handlers_run_unless_a_package_is_named() -> None:
     def handlers(**properties: Any) -> set[str]:
         resources = template_of(embedded=True, **properties)["Resources"].values()
         return {
-            one["Properties"]["Handler"]
-            for one in resources
-            if one["Type"] == "AWS::Lambda::Function"
+            resource["Properties"]["Handler"]
+            for resource in resources
+            if resource["Type"] == "AWS::Lambda::Function"
         }
 
     names = ("api", "build", "bulk", "replay", "sync", "totals", "verify")
@@ -130,19 +134,19 @@ def test_two_of_them_live_in_one_stack_with_a_prefix_each() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stream", "said"),
+    ("stream", "reason"),
     [
         (None, "the table of source 'Orders' has no stream: create it with"),
         (dynamodb.StreamViewType.KEYS_ONLY, "the stream of source 'Orders' carries KEYS_ONLY"),
     ],
 )
 def test_a_table_without_both_images_is_refused(
-    stream: dynamodb.StreamViewType | None, said: str
+    stream: dynamodb.StreamViewType | None, reason: str
 ) -> None:
     stack = cdk.Stack(cdk.App(), "Shop")
     key = dynamodb.Attribute(name="CustomerId", type=STRING)
     table = dynamodb.Table(stack, "Orders", partition_key=key, stream=stream)
-    with pytest.raises(SettingsError, match=said):
+    with pytest.raises(SettingsError, match=reason):
         AdminView(stack, "AdminView", views=registry(), tables={"Orders": table})
 
 

@@ -53,7 +53,7 @@ def test_there_is_no_role_but_one_for_each_function_and_machine(dev: Assembly) -
         name: f"{name}Role.Arn" for name in FUNCTIONS
     }
     policies = dev.resources("AWS::IAM::Policy")
-    added = {dev.name(role) for one in policies for role in one["Properties"]["Roles"]}
+    added = {dev.name(role) for policy in policies for role in policy["Properties"]["Roles"]}
     assert added == {f"{name}Role" for name in MACHINES}
 
 
@@ -71,17 +71,19 @@ def test_only_lambda_may_take_a_functions_role(dev: Assembly, function: str) -> 
 
 @each_function
 def test_a_function_runs_on_arm_and_writes_to_its_own_log(dev: Assembly, function: str) -> None:
-    found = dev.function(function)
-    assert found["Runtime"] == "python3.13"
-    assert found["Architectures"] == ["arm64"]
-    assert dev.name(found["LoggingConfig"]["LogGroup"]) == f"{function}Logs"
+    properties = dev.function(function)
+    assert properties["Runtime"] == "python3.13"
+    assert properties["Architectures"] == ["arm64"]
+    assert dev.name(properties["LoggingConfig"]["LogGroup"]) == f"{function}Logs"
 
 
 @each_function
 def test_logs_are_kept_as_long_as_the_stage_says_and_outlive_the_stack_in_prod(
     dev: Assembly, prod: Assembly, function: str
 ) -> None:
-    dev_log, prod_log = (one.named("AWS::Logs::LogGroup")[f"{function}Logs"] for one in (dev, prod))
+    dev_log, prod_log = (
+        assembly.named("AWS::Logs::LogGroup")[f"{function}Logs"] for assembly in (dev, prod)
+    )
     assert (dev_log["Properties"]["RetentionInDays"], dev_log["DeletionPolicy"]) == (7, "Delete")
     assert (prod_log["Properties"]["RetentionInDays"], prod_log["DeletionPolicy"]) == (
         90,
@@ -89,7 +91,7 @@ def test_logs_are_kept_as_long_as_the_stage_says_and_outlive_the_stack_in_prod(
     )
 
 
-@pytest.mark.parametrize("function", [one for one in FUNCTIONS if one != "Totals"])
+@pytest.mark.parametrize("function", [name for name in FUNCTIONS if name != "Totals"])
 def test_the_environment_is_the_settings_and_powertools_own(dev: Assembly, function: str) -> None:
     variables = dev.function(function)["Environment"]["Variables"]
     settings = Settings(
@@ -117,9 +119,9 @@ def test_the_environment_is_the_settings_and_powertools_own(dev: Assembly, funct
 def test_a_stage_that_traces_may_send_traces_and_tells_the_function(
     dev: Assembly, traced: Assembly, function: str
 ) -> None:
-    found = traced.function(function)
-    assert found["TracingConfig"] == {"Mode": "Active"}
-    assert found["Environment"]["Variables"]["ADMINVIEW_TRACING"] == "true"
+    properties = traced.function(function)
+    assert properties["TracingConfig"] == {"Mode": "Active"}
+    assert properties["Environment"]["Variables"]["ADMINVIEW_TRACING"] == "true"
     # X-Ray knows no resources.
     xray = {("xray:PutTelemetryRecords", "*"), ("xray:PutTraceSegments", "*")}
     assert held(traced, f"{function}Role") == held(dev, f"{function}Role") | xray

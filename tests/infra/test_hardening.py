@@ -26,8 +26,8 @@ every_deployment = pytest.mark.parametrize("deployment", DAYS)
 
 @pytest.fixture
 def assembly(deployment: str, request: pytest.FixtureRequest) -> Assembly:
-    found: Assembly = request.getfixturevalue(deployment)
-    return found
+    synthesized: Assembly = request.getfixturevalue(deployment)
+    return synthesized
 
 
 def resources(assembly: Assembly) -> Iterator[tuple[str, Resource]]:
@@ -41,8 +41,8 @@ def test_every_log_is_one_of_ours_and_ends(assembly: Assembly, deployment: str) 
     for group in groups.values():
         assert group["Properties"]["RetentionInDays"] == DAYS[deployment]
     used = {
-        assembly.name(one["Properties"]["LoggingConfig"]["LogGroup"])
-        for one in assembly.resources("AWS::Lambda::Function")
+        assembly.name(function["Properties"]["LoggingConfig"]["LogGroup"])
+        for function in assembly.resources("AWS::Lambda::Function")
     }
     for machine in assembly.resources("AWS::StepFunctions::StateMachine"):
         (log,) = machine["Properties"]["LoggingConfiguration"]["Destinations"]
@@ -86,10 +86,10 @@ def test_every_function_and_state_machine_traces_only_if_configured(
 def tags_of(resource: Resource) -> list[dict[str, str]]:
     """Give the tags of a resource, of each replica of a table, as one kind of mapping."""
     properties = resource["Properties"]
-    found = [one.get("Tags") for one in properties.get("Replicas", [properties])]
+    tag_lists = [replica.get("Tags") for replica in properties.get("Replicas", [properties])]
     return [
-        tags if isinstance(tags, dict) else {one["Key"]: one["Value"] for one in tags or []}
-        for tags in found
+        tags if isinstance(tags, dict) else {tag["Key"]: tag["Value"] for tag in tags or []}
+        for tags in tag_lists
     ]
 
 
@@ -104,12 +104,12 @@ def test_every_resource_that_can_carry_tags_does(assembly: Assembly, deployment:
 
 def secrets_in(text: str, known: set[str]) -> list[str]:
     """Find what may be a secret: a private key, an access key, or long and mixed or all hex."""
-    found = re.findall(r"-----BEGIN [A-Z ]+-----|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", text)
+    secrets = re.findall(r"-----BEGIN [A-Z ]+-----|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", text)
     for word in re.findall(r"[A-Za-z0-9+/_=-]{30,}", text):
         mixed = all(re.search(kind, word) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
         if word not in known and (mixed or re.fullmatch(r"[0-9a-fA-F]+", word)):
-            found.append(word)
-    return found
+            secrets.append(word)
+    return secrets
 
 
 def names_of(assembly: Assembly) -> set[str]:
@@ -120,10 +120,12 @@ def names_of(assembly: Assembly) -> set[str]:
         for name in (*template["Resources"], *template.get("Outputs", {}))
     }
     names |= {
-        one["Properties"]["AlarmName"] for one in assembly.resources("AWS::CloudWatch::Alarm")
+        alarm["Properties"]["AlarmName"] for alarm in assembly.resources("AWS::CloudWatch::Alarm")
     }
     functions = assembly.resources("AWS::Lambda::Function")
-    return names | {one["Properties"]["Code"]["S3Key"].partition(".")[0] for one in functions}
+    return names | {
+        function["Properties"]["Code"]["S3Key"].partition(".")[0] for function in functions
+    }
 
 
 @pytest.mark.parametrize("deployment", ["dev", "prod", "everything"])

@@ -28,17 +28,17 @@ def model(*more: Index) -> Registry:
 @pytest.fixture
 def lock(tmp_path: Path) -> Lock:
     """Lock the shop's model."""
-    made = Lock(tmp_path)
-    made.write(model().description(), "the first model", date(2026, 1, 1))
-    return made
+    shop_lock = Lock(tmp_path)
+    shop_lock.write(model().description(), "the first model", date(2026, 1, 1))
+    return shop_lock
 
 
 def notes(lock: Lock, views: Registry, phase: RolloutPhase | None = None) -> list[str]:
     stack = Stack(App(), "Stack")
     options = DeploymentOptions(views=views, stage=DEV, phase=phase or RolloutPhase())
     note_index_changes(stack, options, lock.folder)
-    found = Annotations.from_stack(stack).find_info("*", Match.any_value())
-    return [str(entry.entry.data) for entry in found]
+    entries = Annotations.from_stack(stack).find_info("*", Match.any_value())
+    return [str(entry.entry.data) for entry in entries]
 
 
 def test_the_first_model_has_no_note(lock: Lock, tmp_path: Path) -> None:

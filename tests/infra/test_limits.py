@@ -64,7 +64,7 @@ def assembly(
     """Synthesize it in the middle of a rollout: no access pattern is ready."""
     folder = tmp_path_factory.mktemp(request.param)
     phase = folder / "phase.json"
-    phase.write_text(json.dumps({"pending": {one.name: None for one in large.patterns}}))
+    phase.write_text(json.dumps({"pending": {pattern.name: None for pattern in large.patterns}}))
     names = [source.name for source in large.sources] if request.param == "imported" else []
     return synthesize(
         large,
@@ -78,7 +78,7 @@ def assembly(
 def resolved(value: Any, templates: dict[str, Any]) -> Any:  # noqa: C901, PLR0911 - one per form
     """Replace references by texts of the length that they have in AWS."""
     if isinstance(value, list):
-        return [resolved(one, templates) for one in value]
+        return [resolved(element, templates) for element in value]
     if not isinstance(value, dict):
         return value
     match value:
@@ -89,7 +89,7 @@ def resolved(value: Any, templates: dict[str, Any]) -> Any:  # noqa: C901, PLR09
         case {"Ref": "AWS::Partition"}:
             return "aws"
         case {"Fn::Join": [between, parts]}:
-            return between.join(str(resolved(one, templates)) for one in parts)
+            return between.join(str(resolved(part, templates)) for part in parts)
         case {"Fn::Select": [_, {"Fn::Split": ["/stream/", _]}]}:
             return "2026-01-01T00:00:00.000"
         case {"Fn::GetAtt": [_, "StreamArn"]} | {"Fn::ImportValue": _}:
@@ -100,7 +100,7 @@ def resolved(value: Any, templates: dict[str, Any]) -> Any:  # noqa: C901, PLR09
             return "x" * 36  # the UUID of a mapping
         case {"Ref": _} | {"Fn::GetAtt": _}:
             return "x" * 80  # a queue's URL, an ARN
-    return {key: resolved(one, templates) for key, one in value.items()}
+    return {key: resolved(inner, templates) for key, inner in value.items()}
 
 
 def of_type(assembly: Assembly, type_: str) -> Iterator[tuple[str, Any]]:
@@ -132,7 +132,7 @@ def test_templates_fit_into_what_cloudformation_takes(assembly: Assembly) -> Non
 
 def test_policies_fit_into_what_iam_takes(assembly: Assembly) -> None:
     for name, role in of_type(assembly, "AWS::IAM::Role"):
-        inline = sum(characters(one["PolicyDocument"]) for one in role.get("Policies", []))
+        inline = sum(characters(policy["PolicyDocument"]) for policy in role.get("Policies", []))
         assert inline <= INLINE_CHARACTERS, (name, inline)
         assert len(role.get("ManagedPolicyArns", [])) <= MANAGED_POLICIES, name
     managed = dict(of_type(assembly, "AWS::IAM::ManagedPolicy"))
@@ -144,11 +144,11 @@ def test_policies_fit_into_what_iam_takes(assembly: Assembly) -> None:
 def test_every_source_may_be_read_though_its_statement_is_split(assembly: Assembly) -> None:
     policies = [
         *(
-            one
+            policy
             for _, role in of_type(assembly, "AWS::IAM::Role")
-            for one in role.get("Policies", [])
+            for policy in role.get("Policies", [])
         ),
-        *(one for _, one in of_type(assembly, "AWS::IAM::ManagedPolicy")),
+        *(policy for _, policy in of_type(assembly, "AWS::IAM::ManagedPolicy")),
     ]
     allowed = Counter(
         action
@@ -164,12 +164,12 @@ def test_every_source_may_be_read_though_its_statement_is_split(assembly: Assemb
 
 
 def test_the_doctor_reads_every_managed_policy_of_a_role(assembly: Assembly) -> None:
-    found = {
+    by_role = {
         role.label: (role.properties.get("ManagedPolicyArns", []), managed_policies(role, part))
         for part, role in deployed(assembly, prefix=PREFIX).of(ROLE)
     }
-    assert any(arns for arns, _ in found.values())
-    for arns, policies in found.values():
+    assert any(arns for arns, _ in by_role.values())
+    for arns, policies in by_role.values():
         assert [{"Ref": policy.id} for policy in policies] == arns
 
 
@@ -182,7 +182,7 @@ def test_alarms_and_the_dashboard_fit_into_what_cloudwatch_takes(assembly: Assem
     ((_, dashboard),) = of_type(assembly, "AWS::CloudWatch::Dashboard")
     widgets = json.loads(dashboard["DashboardBody"])["widgets"]
     assert len(widgets) <= WIDGETS
-    shown = sum(len(one["properties"].get("metrics", [])) for one in widgets)
+    shown = sum(len(widget["properties"].get("metrics", [])) for widget in widgets)
     assert shown <= DASHBOARD_METRICS
 
 

@@ -66,10 +66,10 @@ def test_options_given_on_the_command_line_arrive_as_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "traced"), [(True, True), ("true", True), (False, False), ("false", False)]
+    ("tracing", "traced"), [(True, True), ("true", True), (False, False), ("false", False)]
 )
-def test_tracing_is_what_the_context_says(given: object, *, traced: bool) -> None:
-    assert read(tracing=given).stage.tracing is traced
+def test_tracing_is_what_the_context_says(tracing: object, *, traced: bool) -> None:
+    assert read(tracing=tracing).stage.tracing is traced
 
 
 def test_only_prod_reserves_executions_for_the_sync_unless_the_context_says_so() -> None:
@@ -146,18 +146,18 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("context", "said"), WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize(("context", "reason"), WRONG.values(), ids=WRONG)
 def test_a_wrong_option_is_refused_with_what_would_be_right(
-    context: dict[str, Any], said: str
+    context: dict[str, Any], reason: str
 ) -> None:
     (key,) = context
     message = refusal(**context)
     assert message.startswith(f"context {key}: ")
-    assert said in message
+    assert reason in message
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("key", "meant"),
     [
         ("Prefix", "prefix"),
         ("customerKey", "customerKeyArn"),
@@ -168,16 +168,16 @@ def test_a_wrong_option_is_refused_with_what_would_be_right(
         ("VPC", "vpc"),
     ],
 )
-def test_an_unknown_key_is_refused_with_the_one_that_was_meant(given: str, meant: str) -> None:
-    said = f"context adminview: unknown key {given!r}; did you mean {meant!r}?"
-    assert refusal(**{given: "x"}) == said
+def test_an_unknown_key_is_refused_with_the_one_that_was_meant(key: str, meant: str) -> None:
+    message = f"context adminview: unknown key {key!r}; did you mean {meant!r}?"
+    assert refusal(**{key: "x"}) == message
 
 
 @pytest.mark.parametrize(
-    ("given", "outer"), [(key, outer) for outer, keys in INNER_KEYS.items() for key in keys]
+    ("key", "outer"), [(key, outer) for outer, keys in INNER_KEYS.items() for key in keys]
 )
-def test_a_key_of_an_inner_object_is_refused_with_its_place(given: str, outer: str) -> None:
-    assert refusal(**{given: "x"}).endswith(f"it belongs in {outer!r}")
+def test_a_key_of_an_inner_object_is_refused_with_its_place(key: str, outer: str) -> None:
+    assert refusal(**{key: "x"}).endswith(f"it belongs in {outer!r}")
 
 
 def test_the_number_of_shards_is_declared_with_its_index() -> None:
@@ -230,46 +230,46 @@ LISTS = ("jwtAudience", "corsOrigins")  # of which an empty one plainly means no
 
 
 @pytest.mark.parametrize("key", OBJECTS)
-@pytest.mark.parametrize("given", EMPTY[:-1])
-def test_only_nothing_is_taken_for_nothing(key: str, given: object) -> None:
-    assert refusal(**{key: given}).startswith(f"context {key}: found {type(given).__name__}")
+@pytest.mark.parametrize("value", EMPTY[:-1])
+def test_only_nothing_is_taken_for_nothing(key: str, value: object) -> None:
+    assert refusal(**{key: value}).startswith(f"context {key}: found {type(value).__name__}")
     assert read(**{key: ""}) == read(**{key: None}) == read(**{key: {}}) == read()
 
 
 @pytest.mark.parametrize("key", TEXTS)
-@pytest.mark.parametrize("given", EMPTY)
-def test_only_nothing_is_taken_for_no_text(key: str, given: object) -> None:
-    assert refusal(**{key: given}).startswith(TEXTS[key].format(given))
+@pytest.mark.parametrize("value", EMPTY)
+def test_only_nothing_is_taken_for_no_text(key: str, value: object) -> None:
+    assert refusal(**{key: value}).startswith(TEXTS[key].format(value))
     assert read(**{key: ""}) == read(**{key: None}) == read()
 
 
 @pytest.mark.parametrize("key", INNER)
-@pytest.mark.parametrize("given", EMPTY)
-def test_only_nothing_is_taken_for_nothing_within_an_object(key: str, given: object) -> None:
+@pytest.mark.parametrize("value", EMPTY)
+def test_only_nothing_is_taken_for_nothing_within_an_object(key: str, value: object) -> None:
     outer, others = INNER[key]
-    if key in LISTS and given == []:
-        assert read(**{outer: others | {key: given}}) == read(**{outer: others})
+    if key in LISTS and value == []:
+        assert read(**{outer: others | {key: value}}) == read(**{outer: others})
     else:
-        said = refusal(**{outer: others | {key: given}})
-        assert said.startswith(f"context {outer}: {key} {given!r} is not ")
+        message = refusal(**{outer: others | {key: value}})
+        assert message.startswith(f"context {outer}: {key} {value!r} is not ")
     for nothing in ("", None):
         assert read(**{outer: others | {key: nothing}}) == read(**{outer: others})
 
 
-@pytest.mark.parametrize("given", EMPTY[:2])
-def test_a_list_of_a_network_that_is_no_list_is_not_called_missing(given: object) -> None:
-    assert "subnetIds" in (said := refusal(vpc=VPC | {"subnetIds": given}))
-    assert "is not a list, such as" in said
+@pytest.mark.parametrize("subnets", EMPTY[:2])
+def test_a_list_of_a_network_that_is_no_list_is_not_called_missing(subnets: object) -> None:
+    assert "subnetIds" in (message := refusal(vpc=VPC | {"subnetIds": subnets}))
+    assert "is not a list, such as" in message
 
 
 def test_what_exists_already_is_in_one_account_and_region() -> None:
     elsewhere = imported("users") | {
         "streamArn": imported("users")["streamArn"].replace("eu-west-1", "us-east-1")
     }
-    said = refusal(sources={"Orders": imported("orders"), "Users": elsewhere})
-    assert said == (
+    message = refusal(sources={"Orders": imported("orders"), "Users": elsewhere})
+    assert message == (
         "context sources.Users: aws:us-east-1:111122223333 is another account or region than "
         "aws:eu-west-1:111122223333 of sources.Orders; a deployment spans only one"
     )
-    said = refusal(sources={"Users": elsewhere}, customerKeyArn=KEY_ARN)
-    assert said.startswith("context customerKeyArn: aws:eu-west-1")
+    message = refusal(sources={"Users": elsewhere}, customerKeyArn=KEY_ARN)
+    assert message.startswith("context customerKeyArn: aws:eu-west-1")

@@ -35,8 +35,11 @@ SENDERS = ("Sync", "Replay", "Backfill")
 
 
 def functions(assembly: Assembly) -> dict[str, dict[str, Any]]:
-    found = assembly.named("AWS::Lambda::Function")
-    return {name.removesuffix("Function"): one["Properties"] for name, one in found.items()}
+    resources = assembly.named("AWS::Lambda::Function")
+    return {
+        name.removesuffix("Function"): resource["Properties"]
+        for name, resource in resources.items()
+    }
 
 
 def pairs(statements: Statements) -> set[tuple[str, str]]:
@@ -75,9 +78,9 @@ def test_every_table_is_encrypted_with_the_customers_key(everything: Assembly) -
 def test_queue_logs_and_environments_are_encrypted_with_the_customers_key_or_with_none_of_ours(
     everything: Assembly, dev: Assembly, type_: str, property_: str
 ) -> None:
-    keys = {one["Properties"].get(property_) for one in everything.resources(type_)}
+    keys = {resource["Properties"].get(property_) for resource in everything.resources(type_)}
     assert keys == {KEY_ARN}
-    assert {one["Properties"].get(property_) for one in dev.resources(type_)} == {None}
+    assert {resource["Properties"].get(property_) for resource in dev.resources(type_)} == {None}
 
 
 def test_the_key_is_imported_and_its_policy_is_left_alone(everything: Assembly) -> None:
@@ -90,23 +93,25 @@ def test_every_function_but_that_for_cloudformation_runs_in_the_subnets_or_in_no
 ) -> None:
     config = {"SubnetIds": VPC["subnetIds"], "SecurityGroupIds": VPC["securityGroupIds"]}
     assert functions(everything).keys() == {*FUNCTIONS}
-    for name, found in functions(everything).items():
-        assert found.get("VpcConfig") == (config if name != OUTSIDE else None)
-    assert not [name for name, found in functions(dev).items() if "VpcConfig" in found]
+    for name, properties in functions(everything).items():
+        assert properties.get("VpcConfig") == (config if name != OUTSIDE else None)
+    assert not [name for name, settings in functions(dev).items() if "VpcConfig" in settings]
 
 
 def test_no_network_is_looked_up_or_made(everything: Assembly) -> None:
     assert "missing" not in everything.manifest
     types = {
-        one["Type"] for part in everything.templates.values() for one in part["Resources"].values()
+        resource["Type"]
+        for part in everything.templates.values()
+        for resource in part["Resources"].values()
     }
     assert not [type_ for type_ in types if type_.startswith("AWS::EC2")]
 
 
 def test_the_function_that_reads_streams_gets_their_endpoint(everything: Assembly) -> None:
     reported = {
-        name: found["Environment"]["Variables"].get("AWS_ENDPOINT_URL_DYNAMODB_STREAMS")
-        for name, found in functions(everything).items()
+        name: properties["Environment"]["Variables"].get("AWS_ENDPOINT_URL_DYNAMODB_STREAMS")
+        for name, properties in functions(everything).items()
     }
     assert {name: url for name, url in reported.items() if url} == {"Replay": STREAMS_ENDPOINT}
 
@@ -116,8 +121,8 @@ def test_executions_are_reserved_for_the_sync_alone(
 ) -> None:
     def reserved(assembly: Assembly) -> dict[str, int]:
         wanted = "ReservedConcurrentExecutions"
-        found = functions(assembly).items()
-        return {name: one[wanted] for name, one in found if wanted in one}
+        by_name = functions(assembly).items()
+        return {name: properties[wanted] for name, properties in by_name if wanted in properties}
 
     assert reserved(dev) == {}
     assert reserved(prod) == {"Sync": 100}
@@ -130,11 +135,11 @@ def test_batches_of_a_shard_run_in_parallel_as_the_option_says(
     """Two batches of a shard at a time would break the positions of totals."""
 
     def parallel(assembly: Assembly) -> dict[str, set[int]]:
-        found: dict[str, set[int]] = {}
+        factors: dict[str, set[int]] = {}
         for mapping in assembly.mappings().values():
             function = assembly.name(mapping["FunctionName"])
-            found.setdefault(function, set()).add(mapping["ParallelizationFactor"])
-        return found
+            factors.setdefault(function, set()).add(mapping["ParallelizationFactor"])
+        return factors
 
     assert parallel(prod) == {"SyncFunction": {1}, "TotalsFunction": {1}}
     wanted = BUDGETS["syncParallelization"]
@@ -163,6 +168,6 @@ def test_the_daily_verification_keeps_within_the_budget(everything: Assembly) ->
         for rule in everything.resources("AWS::Events::Rule")
         for target in rule["Properties"]["Targets"]
     ]
-    (event,) = [one for one in events if "sample" in one]
+    (event,) = [event for event in events if "sample" in event]
     assert event == {"sample": 0.01, "max_rcu": 500}
     assert event.keys() <= {*FIELDS}

@@ -49,9 +49,9 @@ RULES = {
 def test_each_function_runs_its_handler(
     dev: Assembly, function: str, handler: str, memory: int, seconds: int
 ) -> None:
-    found = dev.function(function)
-    assert found["Handler"] == handler
-    assert (found["MemorySize"], found["Timeout"]) == (memory, seconds)
+    properties = dev.function(function)
+    assert properties["Handler"] == handler
+    assert (properties["MemorySize"], properties["Timeout"]) == (memory, seconds)
 
 
 def test_a_replay_ends_before_its_dead_letters_are_visible_again(dev: Assembly) -> None:
@@ -67,12 +67,12 @@ def test_the_replay_understands_the_event_of_its_rule(dev: Assembly) -> None:
 
 def schedules(assembly: Assembly) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return each function that a schedule invokes, how often, and with what."""
-    found = {}
+    targets = {}
     for rule in assembly.resources("AWS::Events::Rule"):
         (target,) = rule["Properties"]["Targets"]
         name = assembly.name(target["Arn"]).removesuffix("Function.Arn")
-        found[name] = rule["Properties"]["ScheduleExpression"], json.loads(target["Input"])
-    return found
+        targets[name] = rule["Properties"]["ScheduleExpression"], json.loads(target["Input"])
+    return targets
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod"])
@@ -93,8 +93,12 @@ def test_a_rule_invokes_its_function_and_does_nothing_else(dev: Assembly) -> Non
 
 
 def permissions_in(assembly: Assembly) -> list[dict[str, Any]]:
-    found = assembly.stack("Recovery")["Resources"].values()
-    return [one["Properties"] for one in found if one["Type"] == "AWS::Lambda::Permission"]
+    resources = assembly.stack("Recovery")["Resources"].values()
+    return [
+        resource["Properties"]
+        for resource in resources
+        if resource["Type"] == "AWS::Lambda::Permission"
+    ]
 
 
 def test_a_function_may_be_invoked_by_its_own_rule_and_nobody_else(dev: Assembly) -> None:
@@ -106,7 +110,10 @@ def test_a_function_may_be_invoked_by_its_own_rule_and_nobody_else(dev: Assembly
             "FunctionName": f"{function}Function.Arn",
             "Principal": "events.amazonaws.com",
             "SourceArn": f"Repeat{function}Rule.Arn",
-        } in [{name: dev.name(value) for name, value in one.items()} for one in permissions]
+        } in [
+            {name: dev.name(value) for name, value in permission.items()}
+            for permission in permissions
+        ]
 
 
 def test_the_recovery_stack_holds_functions_rules_machines_and_the_progress_of_their_work(
@@ -116,7 +123,7 @@ def test_the_recovery_stack_holds_functions_rules_machines_and_the_progress_of_t
     rule = ["AWS::Events::Rule", "AWS::Lambda::Permission"]
     machine = ["AWS::StepFunctions::StateMachine", "AWS::IAM::Role", "AWS::Logs::LogGroup"]
     policies = ["AWS::IAM::Policy"] * 2
-    types = [one["Type"] for one in prod.stack("Recovery")["Resources"].values()]
+    types = [resource["Type"] for resource in prod.stack("Recovery")["Resources"].values()]
     assert sorted(types) == sorted(
         [
             *(function + rule) * len(RULES),
@@ -133,7 +140,7 @@ def test_progress_is_kept_by_run_and_segment_and_never_forgotten(dev: Assembly) 
         {"AttributeName": "PK", "KeyType": "HASH"},
         {"AttributeName": "SK", "KeyType": "RANGE"},
     ]
-    assert {one["AttributeType"] for one in table["AttributeDefinitions"]} == {"S"}
+    assert {attribute["AttributeType"] for attribute in table["AttributeDefinitions"]} == {"S"}
     absent = {"StreamSpecification", "TimeToLiveSpecification", "GlobalSecondaryIndexes"}
     assert not absent & table.keys()
 

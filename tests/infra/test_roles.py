@@ -22,24 +22,24 @@ def test_every_role_may_do_exactly_what_its_table_says(
 
 
 def statement_of(role: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = role["Properties"]["Policies"][0]["PolicyDocument"]["Statement"][1]
-    return found
+    statement: dict[str, Any] = role["Properties"]["Policies"][0]["PolicyDocument"]["Statement"][1]
+    return statement
 
 
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("SyncRole", lambda one: statement_of(one).update(Action="dynamodb:PutItem")),
-        ("SyncRole", lambda one: statement_of(one).update(Resource="*")),
+        ("SyncRole", lambda role: statement_of(role).update(Action="dynamodb:PutItem")),
+        ("SyncRole", lambda role: statement_of(role).update(Resource="*")),
         (
             "SyncRole",
-            lambda one: one["Properties"]["AssumeRolePolicyDocument"]["Statement"][0].update(
+            lambda role: role["Properties"]["AssumeRolePolicyDocument"]["Statement"][0].update(
                 Principal={"Service": "events.amazonaws.com"}
             ),
         ),
         (
             "BackfillSegmentsMachineRole",
-            lambda one: one["Properties"]["AssumeRolePolicyDocument"]["Statement"][0].pop(
+            lambda role: role["Properties"]["AssumeRolePolicyDocument"]["Statement"][0].pop(
                 "Condition"
             ),
         ),

@@ -43,12 +43,17 @@ def view_of(assembly: Assembly) -> dict[str, Any]:
 
 
 def indexes_of(assembly: Assembly) -> dict[str, Any]:
-    return {one["IndexName"]: one for one in view_of(assembly)["GlobalSecondaryIndexes"]}
+    return {index["IndexName"]: index for index in view_of(assembly)["GlobalSecondaryIndexes"]}
 
 
 def may_ask(assembly: Assembly) -> set[str]:
-    (found,) = [on for actions, on in assembly.statements("Api") if actions == ["dynamodb:Query"]]
-    return {one.removeprefix("AdminViewTable.Arn").removeprefix("/index/") for one in found}
+    (resources,) = [
+        on for actions, on in assembly.statements("Api") if actions == ["dynamodb:Query"]
+    ]
+    return {
+        resource.removeprefix("AdminViewTable.Arn").removeprefix("/index/")
+        for resource in resources
+    }
 
 
 def variables(assembly: Assembly, function: str) -> dict[str, Any]:
@@ -58,12 +63,12 @@ def variables(assembly: Assembly, function: str) -> dict[str, Any]:
 def test_the_table_has_what_is_declared_less_what_is_to_come_and_what_is_kept(
     phase: Assembly, dev: Assembly
 ) -> None:
-    plain, found = indexes_of(dev), indexes_of(phase)
-    assert found.keys() == plain.keys() - {"GSI2"} | {"OldGSI1", "ByWeight"}
-    assert {name: found[name] for name in plain.keys() & found.keys()} == {
-        name: one for name, one in plain.items() if name != "GSI2"
+    plain, indexes = indexes_of(dev), indexes_of(phase)
+    assert indexes.keys() == plain.keys() - {"GSI2"} | {"OldGSI1", "ByWeight"}
+    assert {name: indexes[name] for name in plain.keys() & indexes.keys()} == {
+        name: index for name, index in plain.items() if name != "GSI2"
     }
-    assert found["ByWeight"] == {
+    assert indexes["ByWeight"] == {
         "IndexName": "ByWeight",
         "KeySchema": [
             {"AttributeName": "depot", "KeyType": "HASH"},
@@ -72,15 +77,15 @@ def test_the_table_has_what_is_declared_less_what_is_to_come_and_what_is_kept(
         ],
         "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["data"]},
     }
-    assert found["OldGSI1"]["Projection"] == {"ProjectionType": "KEYS_ONLY"}
+    assert indexes["OldGSI1"]["Projection"] == {"ProjectionType": "KEYS_ONLY"}
 
 
 def test_the_attributes_defined_are_those_that_are_keys_in_this_wave(phase: Assembly) -> None:
     """CloudFormation refuses one too many as it does one too few."""
     view = view_of(phase)
-    keys = [view["KeySchema"], *(one["KeySchema"] for one in view["GlobalSecondaryIndexes"])]
+    keys = [view["KeySchema"], *(index["KeySchema"] for index in view["GlobalSecondaryIndexes"])]
     used = {key["AttributeName"] for schema in keys for key in schema}
-    defined = [one["AttributeName"] for one in view["AttributeDefinitions"]]
+    defined = [attribute["AttributeName"] for attribute in view["AttributeDefinitions"]]
     assert sorted(defined) == sorted(used)
     assert {"grams", "_ByWeight_shard"} <= used
     assert not {"GSI2_PK", "GSI2_SK"} & used
@@ -127,8 +132,8 @@ def test_a_fallback_index_may_be_queried(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", ["Sync", "Api"])
 def test_the_stacks_that_know_the_model_describe_it(part: str, dev: Assembly) -> None:
-    found = json.loads(dev.metadata(part)["AdminViewModel"])
-    assert found == json.loads(json.dumps(registry().description()))
+    description = json.loads(dev.metadata(part)["AdminViewModel"])
+    assert description == json.loads(json.dumps(registry().description()))
 
 
 VIEW_FILE = '''
@@ -188,8 +193,8 @@ def test_a_local_index_which_nobody_can_drop_is_kept_as_one(tmp_path: Path) -> N
     local = LocalIndex("BySize", sort=number("size"))
     path = written(tmp_path, {"keep": [local.shape()]})
     view = view_of(synthesize(registry(), tmp_path / "cdk", rolloutPhase=path))
-    (found,) = view["LocalSecondaryIndexes"]
-    assert found["IndexName"] == "BySize"
+    (index,) = view["LocalSecondaryIndexes"]
+    assert index["IndexName"] == "BySize"
 
 
 GSI1 = Index("GSI1", partition="GSI1_PK", sort="GSI1_SK").shape()
@@ -242,14 +247,14 @@ WRONG: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("given", "said"), WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize(("entry", "reason"), WRONG.values(), ids=WRONG)
 def test_a_wrong_wave_is_refused_with_what_would_be_right(
-    tmp_path: Path, given: object, said: str
+    tmp_path: Path, entry: object, reason: str
 ) -> None:
     with pytest.raises(SettingsError) as caught:
-        read(written(tmp_path, given))
+        read(written(tmp_path, entry))
     assert str(caught.value).startswith("context rolloutPhase: ")
-    assert said in str(caught.value)
+    assert reason in str(caught.value)
 
 
 @pytest.mark.parametrize("path", ["nowhere/phase.json", ".", 7, {"keep": []}])

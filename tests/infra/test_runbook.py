@@ -31,9 +31,9 @@ RENAMED = {"endpoint": "notification-endpoint"}  # by `aws`, which has an option
 
 def linked(assembly: Assembly) -> set[str]:
     """List the sections that alarms lead to."""
-    printed = [one.properties["AlarmDescription"] for one in watched(assembly).values()]
-    assert all(f" {RUNBOOK}#" in one for one in printed)
-    return {one.rpartition("#")[2] for one in printed}
+    printed = [alarm.properties["AlarmDescription"] for alarm in watched(assembly).values()]
+    assert all(f" {RUNBOOK}#" in text for text in printed)
+    return {text.rpartition("#")[2] for text in printed}
 
 
 def test_every_alarm_has_a_section_and_every_other_section_is_named_by_the_doctor(
@@ -90,7 +90,7 @@ def parse(words: list[str]) -> Any:
     return context
 
 
-@pytest.mark.parametrize("line", [one for one in COMMANDS if one.startswith("adminview ")])
+@pytest.mark.parametrize("line", [line for line in COMMANDS if line.startswith("adminview ")])
 def test_a_command_of_ours_takes_these_options(line: str) -> None:
     words = shlex.split(line)[1:]
     assert parse(words).command.name in words
@@ -116,12 +116,12 @@ def assert_is_aws_command(line: str) -> None:
     assert options <= known
 
 
-@pytest.mark.parametrize("line", [one for one in COMMANDS if one.startswith("aws ")])
+@pytest.mark.parametrize("line", [line for line in COMMANDS if line.startswith("aws ")])
 def test_a_command_of_aws_exists_with_these_options(line: str) -> None:
     assert_is_aws_command(line)
 
 
-@pytest.mark.parametrize("line", [one for one in COMMANDS if one.startswith("npx ")])
+@pytest.mark.parametrize("line", [line for line in COMMANDS if line.startswith("npx ")])
 def test_a_deployment_is_of_a_stack_that_there_is_with_a_context_that_is_accepted(
     line: str, prod_totals: Assembly
 ) -> None:
@@ -133,7 +133,7 @@ def test_a_deployment_is_of_a_stack_that_there_is_with_a_context_that_is_accepte
     assert flags <= cdk_flags("deploy")
     pairs = [word for word in options if word not in flags]
     assert {*pairs[::2]} == {"-c"}
-    context = dict(one.split("=", 1) for one in pairs[1::2])
+    context = dict(pair.split("=", 1) for pair in pairs[1::2])
     assert DeploymentOptions.read(context, registry(), stages=STAGES).stage.name == "prod"
 
 

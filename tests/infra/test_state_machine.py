@@ -62,7 +62,7 @@ def goes_to(state: dict[str, Any]) -> list[str]:
 def test_begin_lists_the_segments_and_each_is_worked_on(dev: Assembly, machine: str) -> None:
     whole = definition(dev, machine)
     assert whole["StartAt"] == "Merge"
-    assert {name: (one["Type"], goes_to(one)) for name, one in whole["States"].items()} == {
+    assert {name: (state["Type"], goes_to(state)) for name, state in whole["States"].items()} == {
         "Merge": ("Pass", ["Begin"]),
         "Begin": ("Task", ["Each segment"]),
         "Each segment": ("Map", ["Finish"]),
@@ -78,7 +78,7 @@ def test_begin_lists_the_segments_and_each_is_worked_on(dev: Assembly, machine: 
 def test_work_on_a_segment_is_repeated_until_it_is_done(dev: Assembly, machine: str) -> None:
     states = in_a_segment(dev, machine)
     assert each_segment(dev, machine)["ItemProcessor"]["StartAt"] == "Work"
-    assert {name: (one["Type"], goes_to(one)) for name, one in states.items()} == {
+    assert {name: (state["Type"], goes_to(state)) for name, state in states.items()} == {
         "Work": ("Task", ["Done?"]),
         "Done?": ("Choice", ["Done", "Work"]),
         "Done": ("Succeed", []),
@@ -133,20 +133,20 @@ def test_an_event_that_begin_wants_to_follow_is_its_next_one(dev: Assembly, mach
 def test_segments_run_by_themselves_as_many_at_once_as_begin_says(
     dev: Assembly, machine: str
 ) -> None:
-    found = each_segment(dev, machine)
-    assert found["ItemProcessor"]["ProcessorConfig"] == {
+    segment = each_segment(dev, machine)
+    assert segment["ItemProcessor"]["ProcessorConfig"] == {
         "Mode": "DISTRIBUTED",
         "ExecutionType": "STANDARD",
     }
-    assert found["MaxConcurrencyPath"] == "$.concurrency"
-    assert "MaxConcurrency" not in found
-    assert "ItemBatcher" not in found
+    assert segment["MaxConcurrencyPath"] == "$.concurrency"
+    assert "MaxConcurrency" not in segment
+    assert "ItemBatcher" not in segment
 
 
 @each_machine
 def test_an_execution_with_a_segment_that_failed_is_no_success(dev: Assembly, machine: str) -> None:
-    found = each_segment(dev, machine)
-    assert not [key for key in found if key.startswith("Tolerated")], "none is what AWS tolerates"
+    segment = each_segment(dev, machine)
+    assert not [key for key in segment if key.startswith("Tolerated")], "none is what AWS tolerates"
     assert "Catch" not in dev.name(dev.machine(machine)["DefinitionString"])
 
 
@@ -188,7 +188,7 @@ class OneSegment:
 
 
 @pytest.mark.parametrize(
-    ("machine", "given"),
+    ("machine", "options"),
     [
         ("Backfill", {"sources": ["Orders"], "max_wcu": 1, "concurrency": 3}),
         ("Backfill", {"task": "sweep"}),
@@ -196,10 +196,10 @@ class OneSegment:
     ],
 )
 def test_begin_answers_what_the_machine_looks_for_with_items_that_work_understands(
-    dev: Assembly, machine: str, given: dict[str, Any]
+    dev: Assembly, machine: str, options: dict[str, Any]
 ) -> None:
     merge = definition(dev, machine)["States"]["Merge"]["Parameters"]
-    event = merge["default"] | given | {"segments": 1} | merge["fixed"]
+    event = merge["default"] | options | {"segments": 1} | merge["fixed"]
     bulk = cast("Bulk", OneSegment())
     crew = BulkDependencies(lambda *_: bulk, lambda *_: None, Mock(Observability), Mock())
     reported = run_step(event, Context(), crew)
@@ -207,7 +207,7 @@ def test_begin_answers_what_the_machine_looks_for_with_items_that_work_understan
     (item,) = reported[each["ItemsPath"].removeprefix("$.")]
     assert validate_request(item)["step"] == "work"
     assert validate_request(reported["finish"])["step"] == "finish"
-    assert reported[each["MaxConcurrencyPath"].removeprefix("$.")] == given.get("concurrency", 8)
+    assert reported[each["MaxConcurrencyPath"].removeprefix("$.")] == options.get("concurrency", 8)
 
 
 @each_machine
@@ -288,19 +288,24 @@ def test_every_step_is_logged_without_what_was_worked_on(dev: Assembly, machine:
 def test_the_log_is_kept_as_long_as_the_stage_says(
     dev: Assembly, prod: Assembly, machine: str
 ) -> None:
-    found = [
-        one.named("AWS::Logs::LogGroup")[f"{machine}SegmentsLogs"]["Properties"]["RetentionInDays"]
-        for one in (dev, prod)
+    retention = [
+        assembly.named("AWS::Logs::LogGroup")[f"{machine}SegmentsLogs"]["Properties"][
+            "RetentionInDays"
+        ]
+        for assembly in (dev, prod)
     ]
-    assert found == [7, 90]
+    assert retention == [7, 90]
 
 
 @each_machine
 def test_a_machine_traces_where_the_stage_says_so_and_nowhere_else(
     dev: Assembly, prod: Assembly, traced: Assembly, machine: str
 ) -> None:
-    on = [one.machine(machine).get("TracingConfiguration", {}) for one in (dev, prod, traced)]
-    assert [one.get("Enabled", False) for one in on] == [False, False, True]
+    on = [
+        assembly.machine(machine).get("TracingConfiguration", {})
+        for assembly in (dev, prod, traced)
+    ]
+    assert [tracing.get("Enabled", False) for tracing in on] == [False, False, True]
     role = f"{machine}SegmentsMachineRole"
     # X-Ray knows no resources.
     assert held(traced, role) == held(dev, role) | {(action, "*") for action in TRACES}

@@ -45,7 +45,7 @@ def of_sources(assembly: Assembly) -> list[Resource]:
 
 def queue_arn(assembly: Assembly) -> dict[str, list[str]]:
     resources = assembly.stack("Sync")["Resources"]
-    (id_,) = [name for name, one in resources.items() if one["Type"] == "AWS::SQS::Queue"]
+    (id_,) = [name for name, resource in resources.items() if resource["Type"] == "AWS::SQS::Queue"]
     return {"Fn::GetAtt": [id_, "Arn"]}
 
 
@@ -76,16 +76,16 @@ def test_the_queue_refuses_whoever_comes_without_tls(dev: Assembly) -> None:
 
 
 def test_dead_letters_of_prod_outlive_their_stack(dev: Assembly, prod: Assembly) -> None:
-    assert [one["DeletionPolicy"] for one in prod.resources("AWS::SQS::Queue")] == [
+    assert [queue["DeletionPolicy"] for queue in prod.resources("AWS::SQS::Queue")] == [
         "RetainExceptOnCreate"
     ]
-    assert [one["DeletionPolicy"] for one in dev.resources("AWS::SQS::Queue")] == ["Delete"]
+    assert [queue["DeletionPolicy"] for queue in dev.resources("AWS::SQS::Queue")] == ["Delete"]
 
 
 def test_the_function_runs_our_handler(dev: Assembly) -> None:
-    found = dev.function("Sync")
-    assert found["Handler"] == "lambdas.sync.handler"
-    assert (found["MemorySize"], found["Timeout"]) == (512, 120)
+    properties = dev.function("Sync")
+    assert properties["Handler"] == "lambdas.sync.handler"
+    assert (properties["MemorySize"], properties["Timeout"]) == (512, 120)
 
 
 def test_a_deployment_tells_its_settings_as_its_functions_read_them(dev: Assembly) -> None:

@@ -29,14 +29,18 @@ def key_schema(keyed: dict[str, Any]) -> list[tuple[str, str]]:
 
 def types(table: dict[str, Any]) -> dict[str, str]:
     definitions = table["AttributeDefinitions"]
-    found = {one["AttributeName"]: one["AttributeType"] for one in definitions}
-    assert len(found) == len(definitions), "an attribute is defined twice"
-    return found
+    type_by_name = {
+        definition["AttributeName"]: definition["AttributeType"] for definition in definitions
+    }
+    assert len(type_by_name) == len(definitions), "an attribute is defined twice"
+    return type_by_name
 
 
 def index(view: dict[str, Any], name: str) -> dict[str, Any]:
-    (found,) = [one for one in view["GlobalSecondaryIndexes"] if one["IndexName"] == name]
-    return dict(found)
+    (gsi,) = [
+        candidate for candidate in view["GlobalSecondaryIndexes"] if candidate["IndexName"] == name
+    ]
+    return dict(gsi)
 
 
 def test_every_source_has_a_table_with_both_images_in_its_stream(dev: Assembly) -> None:
@@ -76,7 +80,7 @@ def test_the_view_is_keyed_by_pk_and_sk(view: dict[str, Any]) -> None:
 
 
 def test_the_indexes_are_exactly_those_declared_with_keys_in_order(view: dict[str, Any]) -> None:
-    assert {one["IndexName"]: key_schema(one) for one in view["GlobalSecondaryIndexes"]} == {
+    assert {gsi["IndexName"]: key_schema(gsi) for gsi in view["GlobalSecondaryIndexes"]} == {
         index.name: [(key.name, "HASH") for key in index.partition]
         + [(key.name, "RANGE") for key in index.sort]
         for index in registry().indexes
@@ -84,7 +88,7 @@ def test_the_indexes_are_exactly_those_declared_with_keys_in_order(view: dict[st
 
 
 def test_the_projections_are_exactly_those_declared(view: dict[str, Any]) -> None:
-    assert {one["IndexName"]: one["Projection"] for one in view["GlobalSecondaryIndexes"]} == {
+    assert {gsi["IndexName"]: gsi["Projection"] for gsi in view["GlobalSecondaryIndexes"]} == {
         index.name: {"ProjectionType": index.projection}
         | ({"NonKeyAttributes": list(index.include)} if index.include else {})
         for index in registry().indexes
@@ -132,14 +136,14 @@ def protection(table: Resource) -> tuple[str, str, bool, bool]:
 
 
 def test_every_table_of_prod_is_kept_and_can_be_recovered(protected: Assembly) -> None:
-    found = {name: protection(table) for name, table in protected.tables().items()}
-    assert found == dict.fromkeys(ALL, ("Retain", "Retain", True, True))
+    tables = {name: protection(table) for name, table in protected.tables().items()}
+    assert tables == dict.fromkeys(ALL, ("Retain", "Retain", True, True))
 
 
 def test_a_first_deployment_of_prod_that_fails_leaves_nothing_in_the_way(prod: Assembly) -> None:
     """The tables are deleted, and the CDK can delete the stack, before the second attempt."""
-    found = {name: protection(table) for name, table in prod.tables().items()}
-    assert found == dict.fromkeys(ALL, ("RetainExceptOnCreate", "Retain", False, True))
+    tables = {name: protection(table) for name, table in prod.tables().items()}
+    assert tables == dict.fromkeys(ALL, ("RetainExceptOnCreate", "Retain", False, True))
     assert terminable(prod) == dict.fromkeys(STACKS, True)
 
 
@@ -155,8 +159,8 @@ def test_no_other_resource_is_retained_if_its_creation_fails(protected: Assembly
 
 
 def test_no_table_of_dev_outlives_its_stack(dev: Assembly) -> None:
-    found = {name: protection(table) for name, table in dev.tables().items()}
-    assert found == dict.fromkeys(ALL, ("Delete", "Delete", False, False))
+    tables = {name: protection(table) for name, table in dev.tables().items()}
+    assert tables == dict.fromkeys(ALL, ("Delete", "Delete", False, False))
 
 
 STACKS = ("Api", "Recovery", "Sources", "Sync", "Totals", "View", "Watch")

@@ -176,7 +176,7 @@ def test_the_stack_is_deployed_after_the_view_and_before_whoever_writes_rows(
     stage: str, request: pytest.FixtureRequest
 ) -> None:
     assembly: Assembly = request.getfixturevalue(stage)
-    name = next(one for one in assembly.templates if one.endswith("-Totals"))
+    name = next(stack for stack in assembly.templates if stack.endswith("-Totals"))
     artifacts, of = assembly.manifest["artifacts"], name.removesuffix("Totals")
     assert f"{of}View" in artifacts[name]["dependencies"]
     for writer in ("Sync", "Recovery"):
@@ -194,8 +194,8 @@ def test_in_one_stack_no_function_that_writes_rows_is_deployed_before_the_mappin
     (followed,) = [name for name in resources if name.startswith("AdminViewTotalsFollowView")]
     waiting = {
         name
-        for name, one in resources.items()
-        if one["Type"] in (FUNCTION, MAPPING) and followed in one.get("DependsOn", [])
+        for name, resource in resources.items()
+        if resource["Type"] in (FUNCTION, MAPPING) and followed in resource.get("DependsOn", [])
     }
     writers = ("Sync", "SyncFollowOrders", "RecoveryReplay", "RecoveryBackfill")
     for writer in writers:
@@ -281,8 +281,8 @@ def test_totals_ring_when_they_are_late_silent_or_skipped(totals: Assembly) -> N
 
 
 def test_the_dashboard_has_a_row_for_totals(totals: Assembly) -> None:
-    titles = [one["title"] for one in dashboard(totals)]
-    assert [one for one in titles if "otals" in one] == [
+    titles = [widget["title"] for widget in dashboard(totals)]
+    assert [title for title in titles if "otals" in title] == [
         "Totals: lag",
         "Age of records delivered to the totals function",
         "Totals: updates and skipped contributions",

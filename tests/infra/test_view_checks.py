@@ -48,8 +48,8 @@ def stack_of(app: WrittenApp, handlers: str = "") -> cdk.Stack:
 def test_what_no_pattern_uses_is_a_warning_of_the_view(app: WrittenApp) -> None:
     app.write("views/pets.py", PETS)
     stack = stack_of(app)
-    found = Annotations.from_stack(stack).find_warning("/Stack/View", Match.any_value())
-    texts = sorted(str(entry.entry.data) for entry in found)
+    entries = Annotations.from_stack(stack).find_warning("/Stack/View", Match.any_value())
+    texts = sorted(str(entry.entry.data) for entry in entries)
     index, total = (
         f"{app.name}/views/pets.py:{line}: no access pattern uses {name}"
         for line, name in ((5, "index 'ByAge', and"), (6, "total 'Ages', and"))

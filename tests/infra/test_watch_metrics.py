@@ -55,15 +55,15 @@ MALFORMED = {
 
 def counted(printed: str) -> set[Counted]:
     """Read what CloudWatch would count."""
-    found = set()
+    metrics = set()
     for line in map(json.loads, printed.splitlines()):
         for reported in line.get("_aws", {}).get("CloudWatchMetrics", []):
             for dimensions in reported["Dimensions"]:
                 where = frozenset((name, line[name]) for name in dimensions)
-                found |= {
-                    (reported["Namespace"], one["Name"], where) for one in reported["Metrics"]
+                metrics |= {
+                    (reported["Namespace"], metric["Name"], where) for metric in reported["Metrics"]
                 }
-    return found
+    return metrics
 
 
 def verification(lab: VerifyLab, service: str) -> VerifyDependencies:
@@ -75,8 +75,8 @@ def verification(lab: VerifyLab, service: str) -> VerifyDependencies:
 def emitted(capsys: pytest.CaptureFixture[str]) -> set[Counted]:
     """Run what is deployed, and listen; every source counts alike, so one stands for all."""
     observer = Observability(service=SERVICE)
-    made = make_runtime(registry(), observer=observer)
-    sync({"Records": [record(registry().source("Users"), None, USER)]}, Context(), made)
+    runtime = make_runtime(registry(), observer=observer)
+    sync({"Records": [record(registry().source("Users"), None, USER)]}, Context(), runtime)
     replay({}, Context(), ReplayLab().replayer, observer)
     verify({"sample": 1, "grace": 0.001}, Context(), verification(VerifyLab(), SERVICE))
     observer_of_totals = TotalsObserver(service=SERVICE)
@@ -85,10 +85,10 @@ def emitted(capsys: pytest.CaptureFixture[str]) -> set[Counted]:
     add_up(MALFORMED, Context(), TotalsRuntime(table, observer_of_totals))
     DriftObserver(service=SERVICE).verified(ALL_TOTALS, {}, 0, "")
     BuildObserver(service=SERVICE).checked({}, 60.0)
-    found = counted(capsys.readouterr().out)
+    metrics = counted(capsys.readouterr().out)
     return {
         (namespace, name, frozenset({(on, _alike(on, value)) for on, value in where}))
-        for namespace, name, where in found
+        for namespace, name, where in metrics
     }
 
 
@@ -100,15 +100,15 @@ def _alike(dimension: str, value: str) -> str:
 
 def shown(assembly: Assembly) -> set[Counted]:
     """List what alarms and dashboard ask for in our own namespace."""
-    requested = set().union(*(one.counted for one in watched(assembly).values()))
+    requested = set().union(*(alarm.counted for alarm in watched(assembly).values()))
     for widget in dashboard(assembly)[1:]:
         for namespace, *rest in widget["properties"]["metrics"]:
             if namespace == NAMESPACE:
-                name, *pairs = [one for one in rest if isinstance(one, str)]
+                name, *pairs = [part for part in rest if isinstance(part, str)]
                 requested.add(
                     (namespace, name, frozenset(zip(pairs[::2], pairs[1::2], strict=True)))
                 )
-    return {one for one in requested if one[0] == NAMESPACE}
+    return {metric for metric in requested if metric[0] == NAMESPACE}
 
 
 @pytest.mark.parametrize("deployed", ["dev", "totals"])
@@ -129,8 +129,8 @@ def test_functions_count_in_the_name_of_their_deployment_and_alarms_ask_for_it(
     named = ((dev, SERVICE), (mixed, "team-a-AdminView-dev"), (totals, SERVICE))
     for assembly, service in named:
         reported = {
-            one["Properties"]["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
-            for one in assembly.resources("AWS::Lambda::Function")
+            function["Properties"]["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
+            for function in assembly.resources("AWS::Lambda::Function")
         }
         assert reported == {service}
         assert {dict(where)["service"] for _, _, where in shown(assembly)} == {service}
@@ -141,8 +141,8 @@ def test_only_a_run_over_all_sources_says_that_the_view_was_verified(
 ) -> None:
     ((_, name, where),) = watched(dev)["unverified"].counted
     lab = VerifyLab()
-    one = {"sample": 1, "grace": 0.001, "source": "Notes"}
-    verify(one, Context(), verification(lab, SERVICE))
+    event = {"sample": 1, "grace": 0.001, "source": "Notes"}
+    verify(event, Context(), verification(lab, SERVICE))
     assert (NAMESPACE, name, where) not in counted(capsys.readouterr().out)
     verify({"sample": 1, "grace": 0.001}, Context(), verification(lab, SERVICE))
     assert (NAMESPACE, name, where) in counted(capsys.readouterr().out)
@@ -244,7 +244,7 @@ def test_an_alarm_rings_at_this_and_not_at_that(dev: Assembly, totals: Assembly,
 
 def test_every_kind_of_alarm_has_been_made_to_ring(dev: Assembly, totals: Assembly) -> None:
     alarms = [*watched(dev).values(), *watched(totals).values()]
-    kinds = {one.properties["AlarmDescription"].partition("#")[2] for one in alarms}
+    kinds = {alarm.properties["AlarmDescription"].partition("#")[2] for alarm in alarms}
     assert {kind for kind in kinds if not any(name.startswith(kind) for name in RINGS)} == set()
 
 
@@ -255,6 +255,6 @@ def test_an_alarm_on_a_rare_metric_keeps_its_state_until_the_next_value(dev: Ass
         for name, alarm in alarms.items()
         if alarm.properties["TreatMissingData"] == "ignore" and alarm.rings(None) is None
     }
-    drift = {"drift-unknown", "totals-drift", *(f"drift-{one}" for one in SOURCES)}
+    drift = {"drift-unknown", "totals-drift", *(f"drift-{source}" for source in SOURCES)}
     assert lasting == drift | {"oldest-letter", "unbuilt"}
     assert [name for name, alarm in alarms.items() if alarm.rings(None, None)] == []

@@ -22,14 +22,14 @@ each_deployment = pytest.mark.parametrize("deployed", ["dev", "prod", "mixed"])
 
 @pytest.fixture
 def assembly(deployed: str, request: pytest.FixtureRequest) -> Assembly:
-    found: Assembly = request.getfixturevalue(deployed)
-    return found
+    synthesized: Assembly = request.getfixturevalue(deployed)
+    return synthesized
 
 
 def of_rule(assembly: Assembly, rule: str) -> set[str]:
     """List what a rule is about."""
-    found = watched(assembly)
-    return {one.removeprefix(f"{rule}-") for one in found if one.startswith(f"{rule}-")}
+    alarms = watched(assembly)
+    return {alarm.removeprefix(f"{rule}-") for alarm in alarms if alarm.startswith(f"{rule}-")}
 
 
 @each_deployment
@@ -38,7 +38,7 @@ def test_every_function_has_an_alarm_on_its_errors_and_one_on_its_throttles(
 ) -> None:
     functions = assembly.named("AWS::Lambda::Function")
     assert len(functions) >= 5
-    looked_at = set().union(*(one.counted for one in watched(assembly).values()))
+    looked_at = set().union(*(alarm.counted for alarm in watched(assembly).values()))
     for function in functions:
         where = frozenset({("FunctionName", function)})
         assert {("AWS/Lambda", name, where) for name in ("Errors", "Throttles")} <= looked_at
@@ -63,12 +63,14 @@ def test_the_view_and_each_of_its_global_indexes_have_an_alarm_on_throttling(
     dev: Assembly,
 ) -> None:
     table = dev.tables()["AdminViewTable"]["Properties"]
-    indexes = {one["IndexName"] for one in table["GlobalSecondaryIndexes"]}
+    indexes = {index["IndexName"] for index in table["GlobalSecondaryIndexes"]}
     assert of_rule(dev, "index-throttling") == indexes | {"AdminViewTotals-Ranking"}
     alarms = watched(dev)
     for name in indexes:
         where = frozenset({("TableName", "AdminViewTable"), ("GlobalSecondaryIndexName", name)})
-        events = {("AWS/DynamoDB", f"{one}ThrottleEvents", where) for one in ("Read", "Write")}
+        events = {
+            ("AWS/DynamoDB", f"{operation}ThrottleEvents", where) for operation in ("Read", "Write")
+        }
         assert alarms[f"index-throttling-{name}"].counted == events
     (alone,) = {on for _, _, on in alarms["table-throttling-AdminViewTable"].counted}
     assert alone == {("TableName", "AdminViewTable")}, "without its indexes"
@@ -88,7 +90,7 @@ def test_dead_letters_count_whether_they_are_visible_or_not(dev: Assembly) -> No
 def test_an_alarm_tells_the_topic_that_it_rings_and_that_it_is_over(assembly: Assembly) -> None:
     for alarm in assembly.resources(ALARM):
         for actions in ("AlarmActions", "OKActions"):
-            assert [assembly.name(one) for one in alarm["Properties"][actions]] == ["Alarms"]
+            assert [assembly.name(action) for action in alarm["Properties"][actions]] == ["Alarms"]
 
 
 @each_deployment
@@ -101,7 +103,7 @@ def test_missing_data_alarms_only_when_no_verification_runs_any_more(
         if "InsufficientDataActions" in alarm.properties
     }
     assert reported.keys() == {"unverified"}
-    assert [assembly.name(one) for one in reported["unverified"]] == ["Alarms"]
+    assert [assembly.name(action) for action in reported["unverified"]] == ["Alarms"]
     alarm = watched(assembly)["unverified"]
     assert alarm.properties["TreatMissingData"] == "missing", "it begins without data, and waits"
     assert "FILL" not in alarm.expression
@@ -111,7 +113,9 @@ def test_missing_data_alarms_only_when_no_verification_runs_any_more(
 def test_all_tries_of_a_scheduled_event_are_in_one_period_even_if_each_runs_out_of_time(
     assembly: Assembly,
 ) -> None:
-    rules = [one["Properties"] for one in assembly.resources("AWS::Events::Rule")]
+    rules = [
+        rule_resource["Properties"] for rule_resource in assembly.resources("AWS::Events::Rule")
+    ]
     scheduled = {
         assembly.name(target["Arn"]).removesuffix("Function.Arn")
         for rule in rules
@@ -147,12 +151,14 @@ def second(item: Item) -> Iterator[Row]:
 
 
 def test_names_as_long_as_dynamodb_takes_make_alarms_that_cloudwatch_takes(tmp_path: Path) -> None:
-    made = with_view_file(tmp_path / "long_names.py", LONG)
-    found = [one["Properties"]["AlarmName"] for one in synthesize(made, tmp_path).resources(ALARM)]
-    assert max(map(len, found)) == 255
-    assert len({one.lower() for one in found}) == len(found), "apart, though the ends are cut off"
-    assert all(one.startswith("AdminView-dev-") for one in found)
-    assert "AdminView-dev-lag-Orders" in found, "whole where it is short enough"
+    model = with_view_file(tmp_path / "long_names.py", LONG)
+    names = [
+        alarm["Properties"]["AlarmName"] for alarm in synthesize(model, tmp_path).resources(ALARM)
+    ]
+    assert max(map(len, names)) == 255
+    assert len({name.lower() for name in names}) == len(names), "apart, though the ends are cut off"
+    assert all(name.startswith("AdminView-dev-") for name in names)
+    assert "AdminView-dev-lag-Orders" in names, "whole where it is short enough"
 
 
 def test_a_long_prefix_is_cut_where_the_topic_is_shown(tmp_path: Path) -> None:
@@ -165,13 +171,13 @@ def test_an_alarm_says_what_it_means_in_a_sentence_and_where_to_read_on(
     assembly: Assembly,
 ) -> None:
     for name, alarm in watched(assembly).items():
-        said = re.fullmatch(
+        description = re.fullmatch(
             r"[A-Z][^.]*\. docs/runbook\.md#([a-z-]+)", alarm.properties["AlarmDescription"]
         )
-        assert said, alarm.properties["AlarmDescription"]
-        assert name == said[1] or name.startswith(f"{said[1]}-")
-        about = name.removeprefix(said[1]).removeprefix("-")
-        assert about in said[0]
+        assert description, alarm.properties["AlarmDescription"]
+        assert name == description[1] or name.startswith(f"{description[1]}-")
+        about = name.removeprefix(description[1]).removeprefix("-")
+        assert about in description[0]
 
 
 @each_deployment
@@ -187,7 +193,7 @@ def test_an_alarm_is_one_that_cloudwatch_takes(assembly: Assembly) -> None:
 @each_deployment
 def test_nobody_may_publish_but_alarms_of_this_deployment_over_tls(assembly: Assembly) -> None:
     (policy,) = assembly.resources("AWS::SNS::TopicPolicy")
-    assert [assembly.name(one) for one in policy["Properties"]["Topics"]] == ["Alarms"]
+    assert [assembly.name(topic) for topic in policy["Properties"]["Topics"]] == ["Alarms"]
     plain, allowed = policy["Properties"]["PolicyDocument"]["Statement"]
     assert (plain["Effect"], plain["Principal"]) == ("Deny", "*")
     assert plain["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
@@ -209,8 +215,8 @@ def test_the_topic_has_no_key_that_alarms_could_not_use(dev: Assembly) -> None:
 
 def test_an_address_in_the_context_is_subscribed(tmp_path: Path) -> None:
     assembly = synthesize(registry(), tmp_path, alarms='{"email": "ops@shop.example"}')
-    (found,) = assembly.resources("AWS::SNS::Subscription")
-    assert (found["Properties"]["Protocol"], found["Properties"]["Endpoint"]) == (
+    (subscription,) = assembly.resources("AWS::SNS::Subscription")
+    assert (subscription["Properties"]["Protocol"], subscription["Properties"]["Endpoint"]) == (
         "email",
         "ops@shop.example",
     )
@@ -221,12 +227,12 @@ def test_an_alarm_links_to_its_section_where_the_context_says_where_the_page_is(
 ) -> None:
     page = "https://wiki.example/runbook"
     longest = page + "/" + "x" * (500 - len(page) - 1)
-    made = with_view_file(tmp_path / "long_names.py", LONG)
-    alarms = watched(synthesize(made, tmp_path, alarms={"runbookUrl": longest}))
-    said = {name: one.properties["AlarmDescription"] for name, one in alarms.items()}
-    assert said["lag-Orders"].endswith(f" after the change. {longest}#lag")
-    assert all(f" {longest}#" in one for one in said.values())
-    assert max(map(len, said.values())) <= 1024, "as CloudWatch takes it"
+    model = with_view_file(tmp_path / "long_names.py", LONG)
+    alarms = watched(synthesize(model, tmp_path, alarms={"runbookUrl": longest}))
+    descriptions = {name: alarm.properties["AlarmDescription"] for name, alarm in alarms.items()}
+    assert descriptions["lag-Orders"].endswith(f" after the change. {longest}#lag")
+    assert all(f" {longest}#" in description for description in descriptions.values())
+    assert max(map(len, descriptions.values())) <= 1024, "as CloudWatch takes it"
 
 
 def test_what_is_watched_may_go_without_its_alarms(dev: Assembly) -> None:
@@ -244,9 +250,9 @@ def test_the_page_begins_with_all_alarms_and_has_a_row_for_each_source(assembly:
     assert first["type"] == "alarm"
     assert len(first["properties"]["alarms"]) == len(watched(assembly))
     for source in SOURCES:
-        row = [one for one in rest if one["title"].startswith(f"{source}: ")]
-        assert len({one["y"] for one in row}) == 1
-        shown = {metric[1] for one in row for metric in one["properties"]["metrics"]}
+        row = [widget for widget in rest if widget["title"].startswith(f"{source}: ")]
+        assert len({widget["y"] for widget in row}) == 1
+        shown = {metric[1] for widget in row for metric in widget["properties"]["metrics"]}
         assert shown >= {"LagOfNewestRecord", "Records", "RowsPut", "RowsDeleted", "Unchanged"}
         assert shown >= {"DeadLettered", "Redelivered"}
 
@@ -254,8 +260,8 @@ def test_the_page_begins_with_all_alarms_and_has_a_row_for_each_source(assembly:
 def test_the_page_shows_what_all_sources_share(dev: Assembly) -> None:
     shown = {
         metric[1]
-        for one in dashboard(dev)[1:]
-        for metric in one["properties"]["metrics"]
+        for widget in dashboard(dev)[1:]
+        for metric in widget["properties"]["metrics"]
         if len(metric) > 1  # not an expression
     }
     assert shown >= {"IteratorAge", "Errors", "Throttles", "WriteThrottleEvents", "5xx"}
@@ -266,7 +272,10 @@ def test_the_page_shows_what_all_sources_share(dev: Assembly) -> None:
     ("stage", "absent"),
     [
         (replace(DEV, replay_every=None), {"oldest-letter", "untouched-letter"}),
-        (replace(DEV, verify_every=None), {"unverified", *(f"drift-{one}" for one in SOURCES)}),
+        (
+            replace(DEV, verify_every=None),
+            {"unverified", *(f"drift-{source}" for source in SOURCES)},
+        ),
         (replace(DEV, verify_every=Duration.days(7)), {"unverified"}),
     ],
     ids=["no replay", "no verification", "too seldom to look back"],
@@ -275,9 +284,9 @@ def test_what_a_stage_does_not_do_by_schedule_has_no_alarm(
     stage: Stage, absent: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(STAGES, "dev", stage)
-    found = set(watched(synthesize(registry(), tmp_path)))
-    assert not absent & found
-    assert {"letters", "iterator-age"} <= found
+    alarms = set(watched(synthesize(registry(), tmp_path)))
+    assert not absent & alarms
+    assert {"letters", "iterator-age"} <= alarms
 
 
 def test_a_dead_letter_is_untouched_by_the_schedule_of_the_replay(
@@ -302,13 +311,13 @@ def test_an_alarm_on_a_stream_names_the_mapping_of_its_source(
 def test_a_mapping_emits_the_metrics_that_alarms_need(dev: Assembly, mixed: Assembly) -> None:
     for assembly in (dev, mixed):
         mappings = assembly.resources("AWS::Lambda::EventSourceMapping")
-        assert {str(one["Properties"]["MetricsConfig"]) for one in mappings} == {
+        assert {str(mapping["Properties"]["MetricsConfig"]) for mapping in mappings} == {
             "{'Metrics': ['EventCount']}"
         }
 
 
 def test_health_reads_alarms_that_exist(dev: Assembly) -> None:
-    found = watched(dev)
-    assert KNOWN in found
+    alarms = watched(dev)
+    assert KNOWN in alarms
     for name in ALARMS:
-        assert any(one == name or one.startswith(f"{name}-") for one in found), name
+        assert any(alarm == name or alarm.startswith(f"{name}-") for alarm in alarms), name

@@ -36,15 +36,15 @@ def keys(page: Any) -> list[tuple[str, str]]:
 def test_every_access_pattern_returns_the_same_rows_as_the_library(shop: LocalCloud) -> None:
     client, compared = Client(shop.query_engine), 0
     for pattern in registry().patterns:
-        given = parameters(pattern.name)
+        arguments = parameters(pattern.name)
         for order_ in ("asc", "desc"):
-            expected = list(shop.query_engine.rows(pattern.name, order=order_, **given))
-            query = urlencode({**given, "order": order_})
+            expected = list(shop.query_engine.rows(pattern.name, order=order_, **arguments))
+            query = urlencode({**arguments, "order": order_})
             page = client.get(f"/patterns/{pattern.name}?{query}")
-            assert keys(page) == [key_of(one.row) for one in expected]
+            assert keys(page) == [key_of(hit.row) for hit in expected]
             assert page["cursor"] is None
             compared += len(expected)
-        counted = client.get(f"/patterns/{pattern.name}/count?{urlencode(given)}")
+        counted = client.get(f"/patterns/{pattern.name}/count?{urlencode(arguments)}")
         assert counted["count"] == len(expected)
     assert compared > 20
 
@@ -64,25 +64,25 @@ def test_paging_gives_every_row_once(shop: LocalCloud, limit: int) -> None:
         step = order(ADA, f"2025-03-{day}", f"22{day}", "PENDING", [])
         shop.put(step.source, step.item)
     shop.settle()
-    client, found, cursor = Client(shop.query_engine), [], ""
+    client, listed, cursor = Client(shop.query_engine), [], ""
     while True:
         page = client.get(f"/patterns/orders-by-status?status=PENDING&limit={limit}{cursor}")
-        found += keys(page)
+        listed += keys(page)
         if page["cursor"] is None:
             break
         cursor = f"&cursor={quote(page['cursor'])}"
     expected = shop.query("orders-by-status", status="PENDING")
-    assert found == [key_of(row) for row in expected]
-    assert len(found) == 13
+    assert listed == [key_of(row) for row in expected]
+    assert len(listed) == 13
 
 
 def test_a_row_is_found_by_its_key_with_its_provenance(shop: LocalCloud) -> None:
     client = Client(shop.query_engine)
-    found = client.get("/rows/USER%23user-123/ORDER%232025-03-01%232121195")
-    assert found["data"]["Total"] == 5.98
-    assert found["provenance"]["owner"] == "Orders/user-123/2025-03-01#2121195"
-    assert found["provenance"]["model"] == registry().fingerprint
-    assert found["provenance"]["sequence"].isdigit()
+    row = client.get("/rows/USER%23user-123/ORDER%232025-03-01%232121195")
+    assert row["data"]["Total"] == 5.98
+    assert row["provenance"]["owner"] == "Orders/user-123/2025-03-01#2121195"
+    assert row["provenance"]["model"] == registry().fingerprint
+    assert row["provenance"]["sequence"].isdigit()
     assert client.send("/rows/USER%23user-123/ORDER").status == 404
 
 
@@ -97,13 +97,13 @@ def test_a_key_with_a_slash_is_found_in_a_path_and_in_a_query(shop: LocalCloud) 
     assert in_path["key"]["PK"] == "USER#north/7"
 
 
-@pytest.mark.parametrize("given", [{}, {"status": "X", "colour": "red"}])
+@pytest.mark.parametrize("arguments", [{}, {"status": "X", "colour": "red"}])
 def test_problems_have_the_same_text_as_the_librarys_errors(
-    shop: LocalCloud, given: dict[str, Any]
+    shop: LocalCloud, arguments: dict[str, Any]
 ) -> None:
     with pytest.raises(QueryError) as caught:
-        shop.query_engine.page("orders-by-status", **given)
-    refused = Client(shop.query_engine).send(f"/patterns/orders-by-status?{urlencode(given)}")
+        shop.query_engine.page("orders-by-status", **arguments)
+    refused = Client(shop.query_engine).send(f"/patterns/orders-by-status?{urlencode(arguments)}")
     assert (refused.status, refused.detail) == (400, str(caught.value))
 
 

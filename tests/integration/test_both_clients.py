@@ -34,15 +34,15 @@ DATA: dict[str, Any] = {
 
 def writes() -> list[Write]:
     """Make more than fit one call, and delete some rows that are there and some that are not."""
-    made = []
+    operations = []
     for n in range(60):
         row: Attributes = {"PK": {"S": "P"}, "SK": {"S": f"{n}"}, "data": {"M": DATA}}
-        made.append(a_write(("P", f"{n}"), None if n % 7 == 0 else row, n))
-    return made
+        operations.append(a_write(("P", f"{n}"), None if n % 7 == 0 else row, n))
+    return operations
 
 
-def write(writer: Writer, given: list[Write]) -> WriteOutcome:
-    return ViewTable(writer, VIEW_TABLE).write(given, deadline=Deadline.after(60))
+def write(writer: Writer, batch: list[Write]) -> WriteOutcome:
+    return ViewTable(writer, VIEW_TABLE).write(batch, deadline=Deadline.after(60))
 
 
 def unordered(value: Any) -> Any:
@@ -51,7 +51,7 @@ def unordered(value: Any) -> Any:
     if kind in ("SS", "NS", "BS"):
         return kind, tuple(sorted(content))
     if kind == "M":
-        return kind, tuple(sorted((name, unordered(one)) for name, one in content.items()))
+        return kind, tuple(sorted((name, unordered(element)) for name, element in content.items()))
     return (kind, tuple(map(unordered, content))) if kind == "L" else (kind, content)
 
 
@@ -75,10 +75,10 @@ def test_a_row_that_the_engine_refuses_is_refused_alone_by_both_clients(
     cloud: LocalCloud, engine: Engine
 ) -> None:
     for writer in (Boto3BatchWriter(cloud.clients.dynamodb), writer_to(engine)):
-        given = [a_put(n) for n in range(30)]
-        given[7] = a_put(7, bad={"N": "not a number"})
-        outcome = write(writer, given)
-        assert [(one.key, code) for one, code in outcome.refused] == [
+        puts = [a_put(n) for n in range(30)]
+        puts[7] = a_put(7, bad={"N": "not a number"})
+        outcome = write(writer, puts)
+        assert [(refused.key, code) for refused, code in outcome.refused] == [
             (("P", "7"), "ValidationException")
         ]
         assert outcome.written == 29
@@ -96,8 +96,8 @@ def read_by(reader: Reader) -> Any:
     got = view.get(keys, deadline=deadline)
     assert meter.units > 0
     return (
-        [unordered({"M": one}) for one in rows],
-        {key: unordered({"M": one}) for key, one in got.items()},
+        [unordered({"M": row}) for row in rows],
+        {key: unordered({"M": row}) for key, row in got.items()},
         (number, meter.calls, meter.units),
     )
 

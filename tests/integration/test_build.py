@@ -119,8 +119,8 @@ class Deployment:
         cloud = self.cloud
         client: Any = cloud.clients.dynamodb
         metered = Metered(client, RateLimiter(), RateLimiter())
-        made = make_bulk(cloud.registry, cloud.settings, cloud.clients, metered)
-        return replace(made, now=self.now, progress=replace(made.progress, now=self.now))
+        bulk = make_bulk(cloud.registry, cloud.settings, cloud.clients, metered)
+        return replace(bulk, now=self.now, progress=replace(bulk.progress, now=self.now))
 
     def _probes(self) -> TotalsProbes:
         streams = self.cloud.engine.streams()
@@ -132,8 +132,11 @@ class Deployment:
         self.cloud.totals.drain()
 
     def rows(self, pattern: str, **parameters: str) -> list[str]:
-        found = self.engine.rows(pattern, **parameters)
-        return sorted(one.row["PK"]["S"] + " " + one.row["SK"]["S"] for one in found)
+        query_results = self.engine.rows(pattern, **parameters)
+        return sorted(
+            query_result.row["PK"]["S"] + " " + query_result.row["SK"]["S"]
+            for query_result in query_results
+        )
 
 
 @pytest.mark.parametrize("client", ["boto3", "direct"])
@@ -174,6 +177,6 @@ def test_new_access_patterns_are_not_ready_until_the_build_is_complete(
     assert deployment.rows("in-depot", depot="north") == [
         f"PARCEL#{number} DETAILS" for number in range(4)
     ]
-    (total,) = [one.row for one in deployment.engine.rows("per-depot")]
+    (total,) = [result.row for result in deployment.engine.rows("per-depot")]
     assert total["data"]["M"]["count"] == {"N": "4"}
     assert deployment.rows("parcel", id="0") == ["PARCEL#0 DETAILS"], "the rest is swept"

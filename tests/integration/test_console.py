@@ -60,25 +60,25 @@ def lines(audit: Path) -> list[dict[str, Any]]:
 
 
 def test_a_row_is_explained_by_its_item_its_change_and_its_view(console: ConsoleClient) -> None:
-    found = console.get(f"/explain?{urlencode(ORDER)}")
-    assert found["verdict"] == "equal"
-    assert found["row"] == found["expected"]
-    assert found["row"]["data"]["Total"] == 5.98
-    assert found["difference"] == []
-    assert found["item"] == {
+    explained = console.get(f"/explain?{urlencode(ORDER)}")
+    assert explained["verdict"] == "equal"
+    assert explained["row"] == explained["expected"]
+    assert explained["row"]["data"]["Total"] == 5.98
+    assert explained["difference"] == []
+    assert explained["item"] == {
         "owner": f"Orders/{ADA}/2025-03-01#2121195",
         "source": "Orders",
         "table": "Orders",
         "key": {"CustomerId": ADA, "SK": "2025-03-01#2121195"},
         "exists": True,
     }
-    assert found["change"]["sequence"].isdigit()
-    assert found["change"]["ageSeconds"] >= 0
-    assert found["view"]["name"] == "order"
-    assert found["view"]["file"].endswith("sales.py")
-    assert found["view"]["line"] > 1
-    assert found["model"]["same"] is True
-    assert found["repair"] is None
+    assert explained["change"]["sequence"].isdigit()
+    assert explained["change"]["ageSeconds"] >= 0
+    assert explained["view"]["name"] == "order"
+    assert explained["view"]["file"].endswith("sales.py")
+    assert explained["view"]["line"] > 1
+    assert explained["model"]["same"] is True
+    assert explained["repair"] is None
 
 
 def test_data_has_the_order_of_the_view_file_as_on_the_command_line(
@@ -103,31 +103,31 @@ def test_a_row_that_was_changed_by_hand_is_shown_with_both_sides_and_repaired(
     (row,) = [row for row in shop.rows() if row["SK"] == {"S": ORDER["SK"]}]
     row["data"]["M"]["Total"] = {"N": "1"}
     shop.clients.dynamodb.put_item(TableName=VIEW_TABLE, Item=for_boto3(row))
-    found = console.get(f"/explain?{urlencode(ORDER)}")
-    assert (found["verdict"], found["repairable"]) == ("different", True)
-    assert (found["row"]["data"]["Total"], found["expected"]["data"]["Total"]) == (1, 5.98)
-    assert any(line.startswith("+") for line in found["difference"])
+    explained = console.get(f"/explain?{urlencode(ORDER)}")
+    assert (explained["verdict"], explained["repairable"]) == ("different", True)
+    assert (explained["row"]["data"]["Total"], explained["expected"]["data"]["Total"]) == (1, 5.98)
+    assert any(line.startswith("+") for line in explained["difference"])
     done = console.post("/repairs/reconcile", {**ORDER, "reason": REASON})
-    assert done == {"item": found["item"]["owner"], "put": 1, "deleted": 0}
+    assert done == {"item": explained["item"]["owner"], "put": 1, "deleted": 0}
     assert console.get(f"/explain?{urlencode(ORDER)}")["verdict"] == "equal"
-    assert lines(audit)[0]["item"] == found["item"]["owner"]
+    assert lines(audit)[0]["item"] == explained["item"]["owner"]
 
 
 def test_a_row_without_an_item_is_orphaned(shop: LocalCloud, console: ConsoleClient) -> None:
     shop.delete("Orders", {"CustomerId": ADA, "SK": "2025-03-01#2121195"})
-    found = console.get(f"/explain?{urlencode(ORDER)}")
-    assert (found["verdict"], found["expected"]) == ("orphaned", None)
-    assert found["item"]["exists"] is False
+    explained = console.get(f"/explain?{urlencode(ORDER)}")
+    assert (explained["verdict"], explained["expected"]) == ("orphaned", None)
+    assert explained["item"]["exists"] is False
 
 
 def test_a_row_leads_to_the_rows_and_queries_of_its_keys(console: ConsoleClient) -> None:
-    found = console.get(f"/related?{urlencode(ORDER)}")
-    assert {"PK": ORDER["PK"], "SK": "PROFILE"} in found["partition"]["rows"]
-    assert ORDER not in found["partition"]["rows"]
-    assert {row["PK"] for row in found["item"]["rows"]} == {"ORDER#2121195"}
+    related = console.get(f"/related?{urlencode(ORDER)}")
+    assert {"PK": ORDER["PK"], "SK": "PROFILE"} in related["partition"]["rows"]
+    assert ORDER not in related["partition"]["rows"]
+    assert {row["PK"] for row in related["item"]["rows"]} == {"ORDER#2121195"}
     links = {
         (link["pattern"], tuple(link["parameters"].items()))
-        for link in found["links"]
+        for link in related["links"]
         if not link["missing"]
     }
     assert ("user-profile", (("user_id", ADA),)) in links
@@ -140,11 +140,11 @@ def test_a_row_leads_to_the_rows_and_queries_of_its_keys(console: ConsoleClient)
 
 def test_a_purchase_leads_to_its_product_and_its_user(console: ConsoleClient) -> None:
     (row, *_) = console.get("/patterns/products-of-order?order_id=2121195")["rows"]
-    found = console.get(f"/related?{urlencode(row['key'])}")
-    links = {link["pattern"]: link["parameters"] for link in found["links"]}
+    related = console.get(f"/related?{urlencode(row['key'])}")
+    links = {link["pattern"]: link["parameters"] for link in related["links"]}
     assert links["product-details"]["product_id"] in row["key"]["SK"]
     assert links["user-profile"] == {"user_id": ADA}
-    assert found["joins"] == [
+    assert related["joins"] == [
         {
             "name": "profile",
             "pattern": "buyers-of-product",
@@ -155,14 +155,14 @@ def test_a_purchase_leads_to_its_product_and_its_user(console: ConsoleClient) ->
 
 def test_dead_letters_are_grouped_and_shown_and_stay(console: ConsoleClient) -> None:
     for _ in range(2):
-        found = console.get("/dead-letters")
-        (group,) = found["groups"]
+        response = console.get("/dead-letters")
+        (group,) = response["groups"]
         assert {name: group[name] for name in MISSING} == MISSING
         assert (group["count"], group["readable"]) == (1, True)
-        (letter,) = found["letters"]
+        (letter,) = response["letters"]
         assert letter["items"] == [f"Orders/{POISON.item['CustomerId']}/{POISON.item['SK']}"]
-        assert found["queue"]["ready"] == 1
-        assert found["complete"]
+        assert response["queue"]["ready"] == 1
+        assert response["complete"]
     details = console.get(f"/dead-letters/{letter['id']}")
     assert details["firstError"]["kind"] == MISSING["error"]
     assert json.loads(details["text"])["source"] == "Orders"
@@ -175,8 +175,8 @@ def test_a_preview_names_the_rows_and_writes_none(shop: LocalCloud, console: Con
     assert before["items"][0]["problem"].startswith("MissingAttributeError")
     fix(shop)
     rows = shop.rows()
-    found = console.post("/dead-letters/preview", {"group": MISSING})
-    (item,) = found["items"]
+    preview = console.post("/dead-letters/preview", {"group": MISSING})
+    (item,) = preview["items"]
     assert item["problem"] is None
     assert item["put"][0]["isNew"]
     assert item["put"][0]["before"] is None
@@ -209,9 +209,9 @@ def test_a_dead_letter_that_still_fails_is_sent_again_and_known_to_be_invisible(
     job = console.repair("replay", {"all": True})
     assert job["outcomes"] == {"still_failing": 1}
     assert next(iter(job["reasons"])).startswith("MissingAttributeError")
-    found = console.get("/dead-letters")["invisible"]
-    if found["known"]:  # for a second
-        assert found["known"][0]["source"] == "Orders"
+    invisible = console.get("/dead-letters")["invisible"]
+    if invisible["known"]:  # for a second
+        assert invisible["known"][0]["source"] == "Orders"
 
 
 @pytest.mark.parametrize("by", ["ids", "group", "all"])
@@ -230,8 +230,8 @@ def test_a_discard_is_written_down_before_it_deletes(
 
 def test_other_dead_letters_stay(shop: LocalCloud, console: ConsoleClient) -> None:
     shop.clients.sqs.send_message(QueueUrl=shop.queue_url, MessageBody="<b>no letter \u2028")
-    found = console.get("/dead-letters")
-    assert {group["readable"] for group in found["groups"]} == {True, False}
+    response = console.get("/dead-letters")
+    assert {group["readable"] for group in response["groups"]} == {True, False}
     job = console.repair("discard", {"group": MISSING})
     assert job["outcomes"] == {"discarded": 1}
     (left,) = console.get("/dead-letters")["letters"]
@@ -273,24 +273,24 @@ def test_nothing_is_replayed_with_another_model_than_the_deployed_one(
 
 
 def test_the_status_knows_what_it_does_not_know(console: ConsoleClient) -> None:
-    found = console.get("/status")
-    assert [source["name"] for source in found["sources"]] == sorted(
+    status = console.get("/status")
+    assert [source["name"] for source in status["sources"]] == sorted(
         source.name for source in registry().sources
     )
-    orders = next(source for source in found["sources"] if source["name"] == "Orders")
+    orders = next(source for source in status["sources"] if source["name"] == "Orders")
     assert orders["deadLetters"]["value"] == 1
     assert orders["lag"]["value"] is None
     assert orders["lag"]["reason"]
     assert orders["drift"]["value"] is None
-    assert found["alarms"]["known"] is False
-    assert found["state"] == "attention"
-    assert found["model"]["same"] is True
+    assert status["alarms"]["known"] is False
+    assert status["state"] == "attention"
+    assert status["model"]["same"] is True
 
 
 def test_the_progress_lists_what_is_not_built(console: ConsoleClient) -> None:
-    found = console.get("/progress")
-    assert found["known"]
-    assert found["plan"]["unbuilt"] == [source.name for source in registry().sources]
+    progress = console.get("/progress")
+    assert progress["known"]
+    assert progress["plan"]["unbuilt"] == [source.name for source in registry().sources]
 
 
 def test_a_console_without_a_queue_has_no_dead_letters_and_no_repairs(
@@ -310,9 +310,9 @@ def test_hostile_rows_are_data(shop: LocalCloud, console: ConsoleClient) -> None
     shop.put(step.source, {**step.item, "Items": [{"Id": "p", "Name": name, "Price": 1}]})
     shop.settle()
     key = {"PK": "USER#user-<b>", "SK": "ORDER#2025-03-09#2129999"}
-    found = console.get(f"/explain?{urlencode(key)}")
-    assert found["verdict"] == "equal"
-    assert found["row"]["data"]["Items"][0]["Name"] == name
+    explained = console.get(f"/explain?{urlencode(key)}")
+    assert explained["verdict"] == "equal"
+    assert explained["row"]["data"]["Items"][0]["Name"] == name
     assert console.get(f"/related?{urlencode(key)}")["links"]
 
 

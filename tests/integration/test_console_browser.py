@@ -202,7 +202,7 @@ def test_opening_an_address_repairs_nothing(console: Console, watch: Watch, tmp_
         console.open(path)
         expect(page.locator("h1")).to_be_visible()
     page.wait_for_load_state("networkidle")
-    assert {one for one in sent if not one.startswith("GET ")} == {"POST /api/session"}
+    assert {request for request in sent if not request.startswith("GET ")} == {"POST /api/session"}
     assert not (tmp_path / "audit.jsonl").exists()
 
 
@@ -370,8 +370,8 @@ def test_every_screen_is_accessible_and_fits_a_narrow_window(console: Console, t
         page.set_viewport_size({"width": 1280, "height": 800})
         page.goto(f"{console.server.url}{path}")
         ready(page)
-        found = violations(page)
-        assert found == [], f"{path}: {show(found)}"
+        broken_rules = violations(page)
+        assert broken_rules == [], f"{path}: {show(broken_rules)}"
         page.set_viewport_size({"width": 360, "height": 700})
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
 

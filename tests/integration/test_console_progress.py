@@ -72,7 +72,7 @@ def test_an_apply_is_shown_step_by_step(cloud: LocalCloud, console: ConsoleClien
 def test_a_failed_apply_names_its_step(cloud: LocalCloud, console: ConsoleClient) -> None:
     site: Site = deployed_site()
     site.trouble = "stopped"
-    site.stops = lambda said: "backfill" in said
+    site.stops = lambda title: "backfill" in title
     record = PlanRecord(cloud.clients.dynamodb, progress_table(VIEW_TABLE))
     assert not site.runner(record=record.write).apply(())
     apply = console.get("/progress")["plan"]["apply"]

@@ -112,9 +112,9 @@ def estimated(cloud: LocalCloud, old: Registry, new: Registry, sample: int) -> E
 
 
 def create_index(cloud: LocalCloud, new: Registry, name: str) -> None:
-    (index,) = (one for one in new.indexes if one.name == name)
+    (index,) = (index_ for index_ in new.indexes if index_.name == name)
     declared = view_table(new, VIEW_TABLE)["GlobalSecondaryIndexes"]
-    (described,) = (one for one in declared if one["IndexName"] == name)
+    (described,) = (definition for definition in declared if definition["IndexName"] == name)
     cloud.clients.dynamodb.update_table(
         TableName=VIEW_TABLE,
         AttributeDefinitions=[
@@ -137,8 +137,12 @@ def wait_for_index(cloud: LocalCloud, name: str, *, there: bool) -> None:
     deadline = Deadline.after(60)
     while True:
         table = cloud.clients.dynamodb.describe_table(TableName=VIEW_TABLE)["Table"]
-        found = {one["IndexName"]: one for one in table["GlobalSecondaryIndexes"]}
-        if found[name]["IndexStatus"] == "ACTIVE" if there and name in found else name not in found:
+        indexes = {index["IndexName"]: index for index in table["GlobalSecondaryIndexes"]}
+        if (
+            indexes[name]["IndexStatus"] == "ACTIVE"
+            if there and name in indexes
+            else name not in indexes
+        ):
             return
         assert not deadline.passed
 
@@ -170,7 +174,7 @@ def rebuild(cloud: LocalCloud, new: Registry, meter: Meter) -> Units:
     for name in ("ByCity", "ByCarrier"):
         drop_index(cloud, name)
     swept = [reconciler.reconcile(target, deadline=deadline) for target in targets]
-    assert {(one.put, one.deleted) for one in swept} == {(0, 1)}
+    assert {(result.put, result.deleted) for result in swept} == {(0, 1)}
     return meter.read()
 
 
@@ -210,15 +214,15 @@ def test_a_change_costs_what_was_estimated(
 
     assert exactly.filling == filled
     assert exactly.costs.rebuilding == rebuilt  # to the unit, of each index
-    for one in (estimate, exactly):
-        assert near(one.filling, filled)
-        assert near(one.rebuilding, rebuilt.total)
+    for costs in (estimate, exactly):
+        assert near(costs.filling, filled)
+        assert near(costs.rebuilding, rebuilt.total)
         for units, measured in (
-            (one.costs.insert_before, inserted),
-            (one.costs.change_before, changed),
-            (one.costs.change_after, changed_then),
+            (costs.costs.insert_before, inserted),
+            (costs.costs.change_before, changed),
+            (costs.costs.change_after, changed_then),
         ):
-            assert near(one.per_million(units), measured * 1_000_000 / ITEMS)
+            assert near(costs.per_million(units), measured * 1_000_000 / ITEMS)
     assert changed_then != changed
     assert estimated(cloud, new, new, sample=120).sources == []
 

@@ -209,13 +209,13 @@ def make_mistakes_in_files(hour: Hour, dev: Terminal) -> None:
     dev.wait_for("Access patterns: new: idle-ones")
     dev.wait_for("error: view 'invoice' is impure: its rows differ")
     assert "warning: no row of the sample is in index 'Idle'" in dev.said
-    found = hour.run("check", "--items-file", "items.jsonl")
+    output = hour.run("check", "--items-file", "items.jsonl")
     for text, finding in (
         ("invoices = ", "access pattern 'invoices-by-country' can return no row of the sample: "),
         ("idle = ", "no row of the sample is in index 'Idle', so idle-ones would return nothing"),
         ("def invoice", "view 'invoice' is impure: its rows differ when the same item is derived"),
     ):
-        assert f"{file}:{line_with(text, unfit)}: error: {finding}" in found
+        assert f"{file}:{line_with(text, unfit)}: error: {finding}" in output
     (hour.folder / "items.jsonl").unlink()
 
 
@@ -233,13 +233,13 @@ def make_mistakes_in_rows(hour: Hour, dev: Terminal) -> None:
         # A view that raises is shown with the original error.
         (BROKEN, "TypeError: string indices must be integers"),
     ):
-        said = len(dev.said)
+        start = len(dev.said)
         hour.write("invoices.py", wrong)
         dev.wait_for(meant)
-        dev.wait_for("rebuilt Orders: 2 items, 2 items failed", after=said)
+        dev.wait_for("rebuilt Orders: 2 items, 2 items failed", after=start)
         line = line_with("address" if wrong is BROKEN else "yield", wrong)
-        assert f'File "lambdas/views/invoices.py", line {line}, in invoice' in dev.said[said:]
-        assert f"view 'invoice' at lambdas.views.invoices:{line}" in dev.said[said:]
+        assert f'File "lambdas/views/invoices.py", line {line}, in invoice' in dev.said[start:]
+        assert f"view 'invoice' at lambdas.views.invoices:{line}" in dev.said[start:]
 
 
 def repair(hour: Hour, dev: Terminal) -> None:
@@ -268,8 +268,8 @@ PLAIN_ROWS = INVOICES.replace(
 
 
 def java_processes() -> set[str]:
-    found = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True)  # noqa: S607
-    return {line.split()[0] for line in found.stdout.splitlines() if "DynamoDBLocal.jar" in line}
+    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True)  # noqa: S607
+    return {line.split()[0] for line in listed.stdout.splitlines() if "DynamoDBLocal.jar" in line}
 
 
 def test_data_is_loaded_and_kept_on_either_engine(hour: Hour) -> None:

@@ -129,4 +129,4 @@ def test_finished_jobs_are_listed_after_a_reload(
     job = start(client, "discard")
     session.change_to(model(tmp_path, VIEW.replace("by its status", "by status")))
     assert client.ended(job)["outcomes"] == {"discarded": LETTERS}
-    assert [one["id"] for one in client.get("/jobs")["jobs"]] == [job]
+    assert [listed["id"] for listed in client.get("/jobs")["jobs"]] == [job]

@@ -52,16 +52,16 @@ def run(environment: dict[str, str]) -> Iterator[Run]:
         return started[-1]
 
     yield start
-    for one in started:
-        one.process.kill()
-        one.finish()
+    for background in started:
+        background.process.kill()
+        background.finish()
 
 
 def test_the_doctor_says_that_an_engine_has_no_deployment(environment: dict[str, str]) -> None:
     url = environment["AWS_ENDPOINT_URL"]
-    said = run_command("doctor", environment=environment, folder=ROOT)
-    assert said.startswith(f"adminview: {url} has no CloudFormation, so there is no deployment")
-    assert "ResponseParserError" not in said
+    message = run_command("doctor", environment=environment, folder=ROOT)
+    assert message.startswith(f"adminview: {url} has no CloudFormation, so there is no deployment")
+    assert "ResponseParserError" not in message
 
 
 def put(client: Any, table: str, **item: Any) -> None:
@@ -197,7 +197,9 @@ def test_an_index_with_another_key_is_named_with_the_way_to_replace_it(
     other = view_table(registry(), "AdminViewTable")
     other["GlobalSecondaryIndexes"][0]["KeySchema"][1]["AttributeName"] = "GSI2_SK"
     other["AttributeDefinitions"] = [
-        one for one in other["AttributeDefinitions"] if one["AttributeName"] != "GSI1_SK"
+        attribute
+        for attribute in other["AttributeDefinitions"]
+        if attribute["AttributeName"] != "GSI1_SK"
     ]
     create(empty, other)
     dev = run()

@@ -50,12 +50,12 @@ def model(folder: Path, *changes: tuple[str, str]) -> Registry:
 
 
 @pytest.fixture
-def said() -> list[str]:
+def messages() -> list[str]:
     return []
 
 
 @pytest.fixture
-def session(monkeypatch: pytest.MonkeyPatch, said: list[str]) -> Iterator[Session]:
+def session(monkeypatch: pytest.MonkeyPatch, messages: list[str]) -> Iterator[Session]:
     """Run an engine of its own, which a session may change."""
     with moto_engine() as engine:
         clients = Clients(engine.dynamodb(), engine.sqs())
@@ -66,7 +66,7 @@ def session(monkeypatch: pytest.MonkeyPatch, said: list[str]) -> Iterator[Sessio
         def compare(_: Registry, new: Registry) -> ModelChange:
             return ModelChange([], [source.name for source in new.sources])
 
-        hooks = Hooks(said.append, lambda _: None, compare)
+        hooks = Hooks(messages.append, lambda _: None, compare)
         started = Session(DevEngine(clients, queue_url, owned=True), hooks)
         yield started
         started.end()
@@ -133,9 +133,11 @@ def letters(session: Session) -> list[str]:
     return sorted(str(json.loads(message.body)["owner"]) for message in taken)
 
 
-def replayed(said: list[str], session: Session) -> int:
+def replayed(messages: list[str], session: Session) -> int:
     session.replay_outdated()
-    lines = (re.match(r"replayed (\d) dead letters? of fixed items: 0 rows put", x) for x in said)
+    lines = (
+        re.match(r"replayed (\d) dead letters? of fixed items: 0 rows put", x) for x in messages
+    )
     return sum(int(line[1]) for line in lines if line)
 
 
@@ -145,7 +147,7 @@ def letters_left(session: Session) -> list[str]:
 
 
 def test_dead_letters_of_fixed_items_are_replayed(
-    session: Session, tmp_path: Path, said: list[str]
+    session: Session, tmp_path: Path, messages: list[str]
 ) -> None:
     session.begin(model(tmp_path))
     bad = [Put("Orders", {"id": id_, "status": "PAID"}) for id_ in "12"]
@@ -159,7 +161,7 @@ def test_dead_letters_of_fixed_items_are_replayed(
     eventually(lambda: orders(session), {"n1"})
     eventually(lambda: letters_left(session), ["Orders/2"])
     # The image before the fix has a dead letter, too.
-    eventually(lambda: replayed(said, session), 2)
+    eventually(lambda: replayed(messages, session), 2)
     assert letters(session) == ["Orders/2"]
 
     # The view is fixed.

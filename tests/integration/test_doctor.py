@@ -32,8 +32,12 @@ class Doctored(Deployment):
         return Aws(self.client)
 
     def not_ok(self) -> dict[str, tuple[State, str]]:
-        found = self.examine().items()
-        return {name: (one.state, one.summary) for name, one in found if one.state is not State.OK}
+        findings = self.examine().items()
+        return {
+            name: (finding.state, finding.summary)
+            for name, finding in findings
+            if finding.state is not State.OK
+        }
 
 
 @pytest.fixture
@@ -71,9 +75,9 @@ def test_a_table_that_was_recreated_has_another_stream(here: Doctored) -> None:
     assert here.not_ok() == {"source Users": (State.PROBLEM, "table Users does not exist")}
     definition: Any = source_table(registry().source("Users"), "Users")
     client.create_table(**definition)
-    found = here.not_ok()
-    assert [*found] == ["mapping of Users"]
-    assert "no change reaches the view" in found["mapping of Users"][1]
+    findings = here.not_ok()
+    assert [*findings] == ["mapping of Users"]
+    assert "no change reaches the view" in findings["mapping of Users"][1]
 
 
 def test_an_index_that_was_deleted_is_missed(here: Doctored) -> None:
@@ -81,8 +85,8 @@ def test_an_index_that_was_deleted_is_missed(here: Doctored) -> None:
         TableName="AdminViewTable",
         GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "GSI2"}}],
     )
-    found = here.not_ok()
-    assert [*found] == ["view AdminViewTable"]
+    findings = here.not_ok()
+    assert [*findings] == ["view AdminViewTable"]
 
 
 def test_a_run_that_nobody_ended_is_found_in_the_progress_table(here: Doctored) -> None:

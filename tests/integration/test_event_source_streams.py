@@ -47,7 +47,7 @@ class Followed:
 
         def handler(event: dict[str, Any], _: object) -> Any:
             self.batches.append(event["Records"])
-            return answer([one["dynamodb"]["SequenceNumber"] for one in event["Records"]])
+            return answer([record["dynamodb"]["SequenceNumber"] for record in event["Records"]])
 
         return EventSource(
             streams=self.engine.streams(),
@@ -61,7 +61,9 @@ class Followed:
     @property
     def ids(self) -> list[list[str]]:
         """The items of the batches that the handler received."""
-        return [[one["dynamodb"]["Keys"]["id"]["S"] for one in batch] for batch in self.batches]
+        return [
+            [record["dynamodb"]["Keys"]["id"]["S"] for record in batch] for batch in self.batches
+        ]
 
 
 @pytest.fixture
@@ -82,10 +84,10 @@ def test_insert_modify_and_remove_arrive_in_order_with_both_images(followed: Fol
     assert followed.follow().drain() == 3
 
     [batch] = followed.batches
-    one, two = ({"id": {"S": "1"}, "n": {"N": number}} for number in ("1", "2"))
+    one_, two = ({"id": {"S": "1"}, "n": {"N": number}} for number in ("1", "2"))
     assert [record["eventName"] for record in batch] == ["INSERT", "MODIFY", "REMOVE"]
-    assert [record["dynamodb"].get("OldImage") for record in batch] == [None, one, two]
-    assert [record["dynamodb"].get("NewImage") for record in batch] == [one, two, None]
+    assert [record["dynamodb"].get("OldImage") for record in batch] == [None, one_, two]
+    assert [record["dynamodb"].get("NewImage") for record in batch] == [one_, two, None]
     assert {record["eventSourceARN"] for record in batch} == {followed.stream_arn}
     assert {record["eventSource"] for record in batch} == {"aws:dynamodb"}
 
@@ -149,8 +151,8 @@ def test_a_poison_record_ends_in_a_dead_letter_that_finds_it_in_the_stream(
         ShardIteratorType="AT_SEQUENCE_NUMBER",
         SequenceNumber=info["startSequenceNumber"],
     )["ShardIterator"]
-    found = streams.get_records(ShardIterator=iterator, Limit=1)["Records"][0]
-    assert found["dynamodb"]["Keys"] == {"id": {"S": "c"}}
+    record = streams.get_records(ShardIterator=iterator, Limit=1)["Records"][0]
+    assert record["dynamodb"]["Keys"] == {"id": {"S": "c"}}
     assert followed.ids[-1] == ["d"]
 
 
@@ -204,12 +206,12 @@ def test_the_declared_view_table_is_made_with_all_its_indexes(engine: Engine) ->
 
     table = client.describe_table(TableName=name)["Table"]
     client.delete_table(TableName=name)
-    made = {
+    indexes = {
         index["IndexName"]: [key["AttributeName"] for key in index["KeySchema"]]
         for index in table["GlobalSecondaryIndexes"]
     }
     assert stream_arn is None
     assert table["TableStatus"] == "ACTIVE"
-    assert made == {
+    assert indexes == {
         index.name: [attribute.name for attribute in index.key] for index in registry().indexes
     }

@@ -47,16 +47,20 @@ BY_DAY = "orders-by-day"
 
 def answers(cloud: LocalCloud) -> dict[str, Any]:
     """Query every old access pattern, and return the rows without the new attribute."""
-    found = {}
+    rows_by_pattern = {}
     for pattern in registry().patterns:
         if pattern.name != BY_DAY:
             rows = cloud.query(pattern.name, **parameters(pattern))
             data = [plain(decode(row["data"])) for row in rows]
-            found[pattern.name] = [
-                (row["PK"], row["SK"], {name: one[name] for name in one if name != "DeliveryDate"})
-                for row, one in zip(rows, data, strict=True)
+            rows_by_pattern[pattern.name] = [
+                (
+                    row["PK"],
+                    row["SK"],
+                    {name: item[name] for name in item if name != "DeliveryDate"},
+                )
+                for row, item in zip(rows, data, strict=True)
             ]
-    return found
+    return rows_by_pattern
 
 
 def by_day(cloud: LocalCloud) -> dict[str, str]:
@@ -200,7 +204,7 @@ def test_if_the_order_is_not_what_was_read_neither_is_written(
     with pytest.raises(client.exceptions.TransactionCanceledException) as refused:
         client.transact_write_items(TransactItems=writes)
     reasons: Any = refused.value.response["CancellationReasons"]
-    assert [one.get("Code") for one in reasons] == ["None", "ConditionalCheckFailed"]
+    assert [reason.get("Code") for reason in reasons] == ["None", "ConditionalCheckFailed"]
     assert seen(store) == ([], [])
     assert orders_of(store).keys() == ({ORDER} if now else set())
 

@@ -29,7 +29,7 @@ def answer(cloud: LocalCloud, query: ExampleQuery) -> list[ExpectedRow] | int:
     return [
         ExpectedRow(
             *key_of(row),
-            {name: one for name, one in plain(decode(row["data"])).items() if name in wanted},
+            {name: value for name, value in plain(decode(row["data"])).items() if name in wanted},
         )
         for row in rows
     ]

@@ -106,8 +106,8 @@ def fail(cloud: LocalCloud, *faults: Callable[[Any, Any], Any]) -> Failing:
     return failing
 
 
-def put(cloud: LocalCloud, id_: str, **given: str) -> None:
-    cloud.put("Things", {"id": id_, "parts": given})
+def put(cloud: LocalCloud, id_: str, **contents: str) -> None:
+    cloud.put("Things", {"id": id_, "parts": contents})
 
 
 def view_of(cloud: LocalCloud) -> dict[tuple[str, str], str]:

@@ -176,11 +176,11 @@ def test_csv_holds_no_control_characters(
 def test_a_dead_letter_is_shown_and_replayed_and_discarded_without_harm(
     run: Callable[..., tuple[str, str]],
 ) -> None:
-    found = json.loads(run("dlq", "list", "--json")[0])
-    assert len(found) == 3
-    for one in found:
-        check_inert("".join(run("dlq", "show", one["id"])))
-        (shown,) = run("dlq", "show", one["id"], "--json")[0].splitlines()
+    letters = json.loads(run("dlq", "list", "--json")[0])
+    assert len(letters) == 3
+    for letter in letters:
+        check_inert("".join(run("dlq", "show", letter["id"])))
+        (shown,) = run("dlq", "show", letter["id"], "--json")[0].splitlines()
         assert json.loads(shown)
     check_inert("".join(run("dlq", "discard", "--all", "--reason", HOSTILE, "--yes")))
 

@@ -152,12 +152,12 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(cloud: LocalCloud) -> None:
 
     half = SegmentPool(bulk, f"migrate/{NAME}", stop, 100, enough)
     assert half.work(32).trouble == STOPPED
-    migrated = [one for one in orders_of(cloud).values() if "DeliveryDate" in one]
+    migrated = [item for item in orders_of(cloud).values() if "DeliveryDate" in item]
     assert 0 < len(migrated) < 60
     report = parsed("--yes")
     assert report["finished"]
     assert (report["counts"]["items"], report["counts"]["updated"]) == (60, 60)
-    assert all("DeliveryDate" in one for one in orders_of(cloud).values())
+    assert all("DeliveryDate" in item for item in orders_of(cloud).values())
 
 
 def test_a_run_finishes_though_updates_meet_conflicts_and_throttling(
@@ -172,20 +172,20 @@ def test_a_run_finishes_though_updates_meet_conflicts_and_throttling(
     ]
     write = SourceUpdates.write
 
-    def meet(updates: SourceUpdates, *given: Any, **named: Any) -> bool:
+    def meet(updates: SourceUpdates, *arguments: Any, **named: Any) -> bool:
         def fail_first(_: object) -> None:
             if errors:
                 raise errors.pop()
 
         updates._client = Interrupted(updates._client, fail_first)  # type: ignore[assignment]  # stands in
-        return write(updates, *given, **named)
+        return write(updates, *arguments, **named)
 
     monkeypatch.setattr(SourceUpdates, "write", meet)
     report = parsed("--yes")
     assert errors == []
     assert (report["status"], report["finished"], report["trouble"]) == (0, True, "")
     assert report["counts"] == {"items": 12, "updated": 12}
-    assert all("DeliveryDate" in one for one in orders_of(cloud).values())
+    assert all("DeliveryDate" in item for item in orders_of(cloud).values())
 
 
 def test_beside_a_service_that_writes_all_the_time_nothing_is_lost_and_nothing_comes_back(
@@ -222,9 +222,9 @@ def test_beside_a_service_that_writes_all_the_time_nothing_is_lost_and_nothing_c
         thread.join()
     assert rounds
     assert report["status"] == 0
-    found = orders_of(cloud)
-    assert {int(one["OrderId"]["S"]) for one in found.values()} == alive
-    assert all("DeliveryDate" in one for one in found.values())
+    orders = orders_of(cloud)
+    assert {int(item["OrderId"]["S"]) for item in orders.values()} == alive
+    assert all("DeliveryDate" in item for item in orders.values())
 
 
 # The estimated cost, and the real one.
@@ -275,7 +275,7 @@ def test_what_a_dry_run_says_it_costs_is_what_dynamodb_takes(cloud: LocalCloud) 
         ),
     )
     cloud.settle()
-    by_source = {one.source.name: one for one in routes(registry(), {}).values()}
+    by_source = {route.source.name: route for route in routes(registry(), {}).values()}
     reader = TableScanner(cloud.clients.dynamodb)
     previewer = Previewer(delivery_date, by_source[ORDERS], registry(), reader)
     whole, part = previewer.preview(None), previewer.preview(30)

@@ -72,13 +72,13 @@ def read(cloud: LocalCloud) -> Any:
 
 def test_an_item_that_is_what_it_was_is_updated_whatever_types_it_has(cloud: LocalCloud) -> None:
     put(cloud, KEY | KINDS)
-    found = read(cloud)
-    update = complete(colour(), found)
+    item = read(cloud)
+    update = complete(colour(), item)
     assert update is not None
     assert update.looked_at.keys() == {*KINDS, "absent"}
     updates = SourceUpdates(cloud.clients.dynamodb)
     assert updates.write(ORDERS, update, deadline=soon())
-    assert read(cloud) == update.applied(found)
+    assert read(cloud) == update.applied(item)
     assert not updates.write(ORDERS, update, deadline=soon()), "it has a colour now"
 
 
@@ -160,11 +160,11 @@ def test_an_old_order_is_complete_when_it_is_read_and_stays_so(
     cloud: LocalCloud, service: Interrupted
 ) -> None:
     put(cloud, old_order(1))
-    given = lazy(service).on_read(as_read(old_order(1)))
-    assert given is not None
-    assert given["DeliveryDate"] == {"S": "2025-02-23"}
-    assert [*orders_of(cloud).values()] == [given]
-    assert lazy(service).on_read(given) == given
+    item = lazy(service).on_read(as_read(old_order(1)))
+    assert item is not None
+    assert item["DeliveryDate"] == {"S": "2025-02-23"}
+    assert [*orders_of(cloud).values()] == [item]
+    assert lazy(service).on_read(item) == item
     assert service.calls == {"update_item": 1}, "one that is complete costs nothing"
 
 
@@ -173,10 +173,10 @@ def test_who_loses_a_race_is_given_what_the_other_wrote(
 ) -> None:
     put(cloud, old_order(1))
     service.before_update = lambda _: put(cloud, old_order(1, DeliveryDate="2025-12-24"))
-    given = lazy(service).on_read(as_read(old_order(1)))
-    assert given is not None
-    assert given["DeliveryDate"] == {"S": "2025-12-24"}
-    assert [*orders_of(cloud).values()] == [given]
+    item = lazy(service).on_read(as_read(old_order(1)))
+    assert item is not None
+    assert item["DeliveryDate"] == {"S": "2025-12-24"}
+    assert [*orders_of(cloud).values()] == [item]
 
 
 def test_an_order_that_was_deleted_meanwhile_is_given_as_gone(
@@ -195,16 +195,16 @@ def test_an_order_whose_date_was_corrected_meanwhile_gets_the_right_day(
     put(cloud, old_order(1))
     corrected = old_order(1) | {"OrderDate": "2025-03-01"}
     service.before_update = lambda _: put(cloud, corrected)
-    given = lazy(service).on_read(as_read(old_order(1)))
-    assert given is not None
-    assert given["DeliveryDate"] == {"S": "2025-03-22"}
+    item = lazy(service).on_read(as_read(old_order(1)))
+    assert item is not None
+    assert item["DeliveryDate"] == {"S": "2025-03-22"}
     # As often as it tries, somebody was there before: it gives what it knows, and leaves it.
     days = iter(["2025-03-02", "2025-03-03", "2025-03-04", "2025-03-05"])
     service.before_update = lambda _: put(cloud, corrected | {"OrderDate": next(days)})
-    given = lazy(service).on_read(as_read(old_order(1)))
-    assert given is not None
-    assert given["OrderDate"] == {"S": "2025-03-04"}
-    assert given["DeliveryDate"] == {"S": "2025-03-25"}
+    item = lazy(service).on_read(as_read(old_order(1)))
+    assert item is not None
+    assert item["OrderDate"] == {"S": "2025-03-04"}
+    assert item["DeliveryDate"] == {"S": "2025-03-25"}
     assert "DeliveryDate" not in next(iter(orders_of(cloud).values()))
 
 
@@ -228,9 +228,9 @@ def test_a_service_that_cannot_write_now_reads_all_the_same(
 ) -> None:
     errors: list[str] = []
     nowhere = lazy(service, table="Nowhere", report_error=errors.append)
-    given = nowhere.on_read(as_read(old_order(1)))
-    assert given is not None
-    assert given["DeliveryDate"] == {"S": "2025-02-23"}
+    item = nowhere.on_read(as_read(old_order(1)))
+    assert item is not None
+    assert item["DeliveryDate"] == {"S": "2025-02-23"}
     assert errors == ["update an item of Nowhere: AWS answered ResourceNotFoundException"]
     assert orders_of(cloud) == {}
 
@@ -241,9 +241,9 @@ def test_a_service_that_uses_the_resource_has_plain_items(cloud: LocalCloud) -> 
     complete_ = Lazy(cloud.clients.dynamodb, [delivery_date], form=RESOURCE)
     old = old_order(1, Photo=b"\x00", Tags={"a"}, Weight=Decimal("1.5"))
     table.put_item(Item=old)
-    given = complete_.on_read(table.get_item(Key={n: old[n] for n in ("CustomerId", "SK")})["Item"])
-    assert given is not None
-    assert given == old | {"DeliveryDate": "2025-02-23"}
+    item = complete_.on_read(table.get_item(Key={n: old[n] for n in ("CustomerId", "SK")})["Item"])
+    assert item is not None
+    assert item == old | {"DeliveryDate": "2025-02-23"}
     table.put_item(Item=complete_.on_write(old_order(2)))
     assert orders_of(cloud)["2025-02-03#0000002"]["DeliveryDate"] == {"S": "2025-02-24"}
 
@@ -258,10 +258,10 @@ def test_several_migrations_of_a_table_see_what_those_before_them_set(
 
     put(cloud, old_order(1))
     client: Any = service
-    given = Lazy(client, [delivery_date, month]).on_read(as_read(old_order(1)))
-    assert given is not None
-    assert given["DeliveryMonth"] == {"S": "2025-02"}
-    assert [*orders_of(cloud).values()] == [given]
+    order = Lazy(client, [delivery_date, month]).on_read(as_read(old_order(1)))
+    assert order is not None
+    assert order["DeliveryMonth"] == {"S": "2025-02"}
+    assert [*orders_of(cloud).values()] == [order]
 
 
 # In bulk, a page at a time.

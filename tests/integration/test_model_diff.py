@@ -35,7 +35,7 @@ def test_the_command_estimates_the_costs_from_the_existing_tables(
     cloud.settle()
     old = tmp_path / "old.json"
     described = deepcopy(registry().description())
-    described["indexes"] = [one for one in described["indexes"] if one["name"] != "GSI2"]
+    described["indexes"] = [index for index in described["indexes"] if index["name"] != "GSI2"]
     described["code"]["Orders"] = "other"
     old.write_text(as_text(described))
 

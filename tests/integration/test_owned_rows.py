@@ -78,8 +78,8 @@ def test_an_item_is_read_as_it_is_now(cloud: LocalCloud) -> None:
     key = {"userId": {"S": "user-123"}}
     assert sources.read("Users", key, deadline=SOON) is None
     cloud.put("Users", USER)
-    found = sources.read("Users", key, deadline=SOON)
-    assert found == {name: encode(value) for name, value in USER.items()}
+    item = sources.read("Users", key, deadline=SOON)
+    assert item == {name: encode(value) for name, value in USER.items()}
 
 
 def test_a_table_that_is_not_there_is_trouble_and_says_so(cloud: LocalCloud) -> None:

@@ -120,8 +120,8 @@ def test_an_access_pattern_that_moves_has_all_its_rows_throughout(cloud: LocalCl
     assert sorted(rows) == [f"{place:02d}" for place in range(8)]
     assert keys(moving.rows("of-colour", **RED)) == rows
     assert sorted(keys(moved.rows("of-colour", **RED))) == sorted(rows)
-    assert all("data" not in one.row for one in moving.rows("of-colour", **RED))
-    assert all("data" in one.row for one in moved.rows("of-colour", **RED))
+    assert all("data" not in result.row for result in moving.rows("of-colour", **RED))
+    assert all("data" in result.row for result in moved.rows("of-colour", **RED))
     assert moving.count("of-colour", colour="red") == moved.count("of-colour", colour="red") == 8
 
 
@@ -132,15 +132,15 @@ def test_a_cursor_continues_in_its_index_and_in_no_other(
 ) -> None:
     engine = engine_for(cloud, OLD, {})
     whole = keys(engine.rows("of-colour", **RED, order=order))
-    found: list[str] = []
+    read: list[str] = []
     cursor = None
     for _ in range(pages):
         page = engine.page("of-colour", cursor=cursor, order=order, **RED)
-        found += keys(page.rows)
+        read += keys(page.rows)
         cursor = page.cursor
     moving = engine_for(cloud, NEW, PENDING)
-    found += keys(moving.rows("of-colour", cursor=cursor, order=order, **RED))
-    assert found == whole
+    read += keys(moving.rows("of-colour", cursor=cursor, order=order, **RED))
+    assert read == whole
     moved = engine_for(cloud, NEW, {})
     with pytest.raises(QueryError, match="has moved to another index"):
         moved.page("of-colour", cursor=cursor, order=order, **RED)

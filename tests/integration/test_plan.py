@@ -246,14 +246,14 @@ def test_a_plan_stopped_after_every_step_is_finished_by_others(lab: Lab) -> None
     finished = False
     while not finished:
         begun, finished = stop_soon(lab, agreed)
-        titles = [said.partition(": ")[2] for said in begun]
-        steps = [one for one in titles if not one.startswith("wait ")]
+        titles = [line.partition(": ")[2] for line in begun]
+        steps = [title for title in titles if not title.startswith("wait ")]
         done += steps
         if not steps:
             time.sleep(0.05)  # the engine takes its time to make an index
         lab.clock += 10  # a pause was cut short
         assert len(done) <= len(STEPS)
-    assert done == [one for one in STEPS if not one.startswith("wait ")]
+    assert done == [title for title in STEPS if not title.startswith("wait ")]
     check_end(lab)
 
 
@@ -268,9 +268,9 @@ def stop_soon(lab: Lab, agreed: Collection[str]) -> tuple[list[str], bool]:
 def test_somebody_may_go_back_in_the_middle_of_a_plan(lab: Lab) -> None:
     """Stop in the midst of the second backfill, go back to the old model, and forward again."""
     agreed = lab.application(lab.new).plan().destroyed
-    said: list[str] = []
+    lines: list[str] = []
     application = lab.application(
-        lab.new, notify=said.append, stopped=lambda: "backfill Users" in "".join(said)
+        lab.new, notify=lines.append, stopped=lambda: "backfill Users" in "".join(lines)
     )
     assert not application.apply(agreed)
     back = lab.application(lab.old)

@@ -42,8 +42,8 @@ def adminview(*words: str) -> Result:
 
 
 def steps(*words: str) -> list[str]:
-    made: dict[str, Any] = json.loads(adminview("plan", "--json", *words).stdout)
-    return [step["title"] for step in made["steps"]]
+    plan: dict[str, Any] = json.loads(adminview("plan", "--json", *words).stdout)
+    return [step["title"] for step in plan["steps"]]
 
 
 def test_what_was_never_built_is_to_be_built_and_then_nothing_is_to_be_done(against: Path) -> None:
@@ -57,7 +57,9 @@ def test_what_was_never_built_is_to_be_built_and_then_nothing_is_to_be_done(agai
 
 def test_a_plan_compares_with_the_model_that_is_named(against: Path) -> None:
     old = registry().description()
-    old["patterns"] = [one for one in old["patterns"] if one["name"] != "orders-by-status"]
+    old["patterns"] = [
+        pattern for pattern in old["patterns"] if pattern["name"] != "orders-by-status"
+    ]
     old["code"]["Orders"] = "other"
     old["fingerprint"] = "older"
     against.write_text(json.dumps(old))

@@ -68,7 +68,7 @@ def cloud(start: Callable[[Registry], LocalCloud]) -> LocalCloud:
 
 
 def ids(answered: Any) -> list[int]:
-    return [int(one.row["data"]["M"]["id"]["S"]) for one in answered]
+    return [int(result.row["data"]["M"]["id"]["S"]) for result in answered]
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 50])
@@ -76,8 +76,8 @@ def ids(answered: Any) -> list[int]:
 def test_a_sharded_index_is_read_in_order_page_by_page(
     cloud: LocalCloud, limit: int, order_: str
 ) -> None:
-    found = ids(cloud.query_engine.rows("of-level", level="ERROR", limit=limit, order=order_))
-    assert found == sorted(range(0, 40, 5), reverse=order_ == "desc")
+    shown_ids = ids(cloud.query_engine.rows("of-level", level="ERROR", limit=limit, order=order_))
+    assert shown_ids == sorted(range(0, 40, 5), reverse=order_ == "desc")
     assert ids(cloud.query_engine.rows("since", level="ERROR", at=25)) == [30, 35]
     assert ids(cloud.query_engine.rows("between", level="ERROR", start=10, end=25, limit=2)) == [
         10,
@@ -118,9 +118,9 @@ def test_buyers_of_a_product_come_with_their_profiles(
         cloud.query_engine.rows("buyers-of-product", product_id="product-def-789", limit=1000)
     )
     assert len(answered) == 120
-    for one in answered:
-        buyer = one.row["GSI2_SK"]["S"].removeprefix("USER#user-")
-        profile = one.joined["profile"]
+    for result in answered:
+        buyer = result.row["GSI2_SK"]["S"].removeprefix("USER#user-")
+        profile = result.joined["profile"]
         if int(buyer) % 2:
             assert profile is None, "a buyer without a profile is still a buyer"
         else:

@@ -90,7 +90,7 @@ class Story:
         reader = ViewReader(Boto3Reader(lab.cloud.clients.dynamodb), VIEW_TABLE)
         engine = QueryEngine(there.api, reader, there.pending)
         try:
-            rows = [to_python(one.row["data"]) for one in engine.rows("orders-per-status")]
+            rows = [to_python(result.row["data"]) for result in engine.rows("orders-per-status")]
         except PatternNotReadyError:
             self.heard("refused")
             return
@@ -180,7 +180,7 @@ def test_drift_is_rebuilt_under_the_next_epoch_while_the_old_one_answers(
 ) -> None:
     plant(lab, story)
     run = verified(lab, models["first"])
-    assert [one["group"] for one in run.findings] == [["PENDING"]]
+    assert [finding["group"] for finding in run.findings] == [["PENDING"]]
 
     application = lab.application(models["rebuilt"])
     plan = application.plan()
@@ -243,9 +243,9 @@ def test_a_dropped_total_becomes_empty_and_expires(
 
 
 def test_a_rebuild_can_be_taken_back(lab: Lab, models: dict[str, Registry], story: Story) -> None:
-    said: list[str] = []
+    lines: list[str] = []
     application = lab.application(
-        models["rebuilt"], notify=said.append, stopped=lambda: "backfill" in "".join(said)
+        models["rebuilt"], notify=lines.append, stopped=lambda: "backfill" in "".join(lines)
     )
     assert not application.apply(application.plan().destroyed)
     back = lab.application(models["first"])

@@ -48,9 +48,9 @@ def cloud(start: Callable[[Registry], LocalCloud]) -> LocalCloud:
     return start(BROKEN)
 
 
-def put(cloud: LocalCloud, id_: str, *, colour: str | None = None, **given: str) -> None:
+def put(cloud: LocalCloud, id_: str, *, colour: str | None = None, **contents: str) -> None:
     more = {"colour": colour} if colour else {}
-    cloud.put("Things", {"id": id_, "parts": given, **more})
+    cloud.put("Things", {"id": id_, "parts": contents, **more})
 
 
 def shown(cloud: LocalCloud) -> dict[tuple[str, str], str]:

@@ -45,8 +45,8 @@ def expected_rows(*steps: Put | Delete) -> dict[tuple[str, str], Any]:
     items: dict[tuple[Any, ...], Any] = {}
     for step in steps:
         source = registry().source(step.source)
-        given = step.item if isinstance(step, Put) else step.key
-        key = (source, *(given[attribute.name] for attribute in source.key))
+        attributes = step.item if isinstance(step, Put) else step.key
+        key = (source, *(attributes[attribute.name] for attribute in source.key))
         items[key] = step.item if isinstance(step, Put) else None
     return {
         key: compared(row)
@@ -324,14 +324,14 @@ def test_every_row_is_found_by_its_owner(second_day: LocalCloud) -> None:
     rows = second_day.rows()
     assert rows
     for owner in {row["_owner"]["S"] for row in rows}:
-        found = second_day.clients.dynamodb.query(
+        owned = second_day.clients.dynamodb.query(
             TableName="AdminViewTable",
             IndexName="Owner",
             KeyConditionExpression="#owner = :owner",
             ExpressionAttributeNames={"#owner": "_owner"},
             ExpressionAttributeValues={":owner": {"S": owner}},
         )["Items"]
-        keys = {(row["PK"]["S"], row["SK"]["S"]) for row in found}
+        keys = {(row["PK"]["S"], row["SK"]["S"]) for row in owned}
         assert keys == {
             (row["PK"]["S"], row["SK"]["S"]) for row in rows if row["_owner"]["S"] == owner
         }

@@ -35,17 +35,17 @@ def test_a_row_that_gets_another_key_is_found_with_the_access_pattern_that_shows
     start: Callable[[Registry], LocalCloud], tmp_path: Path, sort: str, left: set[tuple[str, str]]
 ) -> None:
     old, new = (
-        Registry.of([load_view_file(tmp_path / f"{name}.py", MODEL.format(sort=one))])
-        for name, one in (("before", '"DETAILS"'), ("after", sort))
+        Registry.of([load_view_file(tmp_path / f"{name}.py", MODEL.format(sort=expression))])
+        for name, expression in (("before", '"DETAILS"'), ("after", sort))
     )
     cloud = start(old)
     cloud.put("Parcels", {"id": "1", "day": "2025-03-01", "carrier": "ups"})
     cloud.settle()
     change = ModelDiff.between(old.description(), new.description())
     estimator = make_estimator(change, new, cloud.settings, cloud.clients.dynamodb, 100)
-    found = estimator.stale_rows("Parcels")
-    assert set(map(key_of, found)) == left
+    stale = estimator.stale_rows("Parcels")
+    assert set(map(key_of, stale)) == left
     live = {"parcel", "parcels-of-carrier"}
-    refusals = stale_row_refusals({"Parcels": found}, new.patterns, live)
+    refusals = stale_row_refusals({"Parcels": stale}, new.patterns, live)
     patterns = [refusal.partition(" shows")[0] for refusal in refusals]
     assert patterns == ["access pattern 'parcel'"] * len(left)

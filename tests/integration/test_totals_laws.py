@@ -53,20 +53,20 @@ def contributed(cloud: LocalCloud) -> Amounts:
 def kept(cloud: LocalCloud) -> Amounts:
     """Read the totals table: all amounts that are not zero."""
     pages = cloud.clients.dynamodb.get_paginator("scan").paginate(TableName=totals_name(VIEW_TABLE))
-    found: Amounts = {}
+    totals: Amounts = {}
     for item in (item for page in pages for item in page["Items"]):
         amounts = {name: Decimal(value["N"]) for name, value in item.items() if "N" in value}
         amounts.pop("expires", None)
         if any(amounts.values()):
-            found[item["PK"]["S"], item["SK"]["S"]] = amounts
-    return found
+            totals[item["PK"]["S"], item["SK"]["S"]] = amounts
+    return totals
 
 
 def check(cloud: LocalCloud) -> None:
     """See that each total is the sum of its rows."""
 
     def nonzero(totals: Amounts) -> Amounts:
-        return {key: {n: a for n, a in one.items() if a} for key, one in totals.items()}
+        return {key: {n: a for n, a in amounts.items() if a} for key, amounts in totals.items()}
 
     assert nonzero(kept(cloud)) == nonzero(contributed(cloud))
 
@@ -270,13 +270,13 @@ def test_the_table_of_the_simulator_does_what_the_engine_does(
             )
             for number in range(rng.randint(1, 3))
         ]
-        one = GroupUpdate(GROUP, position_name(str(rng.randrange(12))), changes)
-        [expected] = simulated.send([one.request(TABLE)], later)
-        [found] = updater.send([one.request(TABLE)], later)
-        assert _comparable(found) == _comparable(expected)
-        if isinstance(found, dict):
-            for call in upkeep(TABLE, one, found["Attributes"], AT):
-                results = [way.send([call], later)[0] for way in (updater, simulated)]
+        group_update = GroupUpdate(GROUP, position_name(str(rng.randrange(12))), changes)
+        [expected] = simulated.send([group_update.request(TABLE)], later)
+        [result] = updater.send([group_update.request(TABLE)], later)
+        assert _comparable(result) == _comparable(expected)
+        if isinstance(result, dict):
+            for call in upkeep(TABLE, group_update, result["Attributes"], AT):
+                results = [sender.send([call], later)[0] for sender in (updater, simulated)]
                 assert type(results[0]) is type(results[1])
         assert {key: _numbers(item) for key, item in stored(engine).items()} == {
             key: _numbers(from_boto3(item)) for key, item in items.items.items()
@@ -323,9 +323,9 @@ OTHER_TYPE = [("PK", "HASH"), ("SK", "RANGE")]
 
 
 @pytest.mark.parametrize(("names", "kind"), [(OTHER_KEY, "S"), (OTHER_TYPE, "N")])
-@pytest.mark.parametrize("way", ["boto3", "direct"])
+@pytest.mark.parametrize("client_kind", ["boto3", "direct"])
 def test_a_table_with_another_key_blocks_the_stream_and_skips_nothing(
-    engine: Engine, names: list[tuple[str, Any]], kind: Any, way: str
+    engine: Engine, names: list[tuple[str, Any]], kind: Any, client_kind: str
 ) -> None:
     client, name = engine.dynamodb(), "NotTotals"
     client.create_table(
@@ -334,7 +334,9 @@ def test_a_table_with_another_key_blocks_the_stream_and_skips_nothing(
         AttributeDefinitions=[{"AttributeName": key, "AttributeType": kind} for key, _ in names],
         BillingMode="PAY_PER_REQUEST",
     )
-    updater = Boto3Updater(client) if way == "boto3" else HttpUpdater(direct_client_to(engine))
+    updater = (
+        Boto3Updater(client) if client_kind == "boto3" else HttpUpdater(direct_client_to(engine))
+    )
     table = TotalsTable(updater, name, lambda: AT)
     try:
         with pytest.raises(ServiceError, match="refuses every update"):
@@ -369,8 +371,8 @@ def test_old_positions_are_archived_and_what_they_cover_is_not_added_again(
     later = Deadline.after(60)
     shards = [position_name(f"old-{number}") for number in range(MOST_POSITIONS + LEAST_MOVED)]
     old = [update(change(5, at=AT - 2 * HOUR), shard=shard) for shard in shards]
-    for one in old:
-        table.apply([one], later)
+    for position in old:
+        table.apply([position], later)
     table.apply([update(change(9))], later)
     assert {name for name in stored(engine)[GROUP] if name[0] == "@"} == {SHARD}
     assert len(stored(engine)) == 2, "the total and its archive"
@@ -379,8 +381,8 @@ def test_old_positions_are_archived_and_what_they_cover_is_not_added_again(
     assert table.apply([more], later).updates == 1
     assert table.apply([more], later).covered == 1
     assert stored(engine)[GROUP]["count"] == {"N": str(len(shards) + 2)}
-    for one in old:
-        assert table.apply([one], later).updates == 0
+    for position in old:
+        assert table.apply([position], later).updates == 0
 
 
 def test_a_position_is_compared_by_the_engine_as_a_number(engine: Engine, updater: Updater) -> None:

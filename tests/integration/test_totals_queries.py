@@ -154,10 +154,10 @@ def test_every_answer_of_the_api_is_as_its_document_says(shop: LocalCloud) -> No
     for target, count in targets.items():
         operation = described["paths"][target.partition("?")[0]]["get"]
         schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
-        found = client.get(target)
-        Draft202012Validator({**schema, "components": described["components"]}).validate(found)
-        returned = found.get("rows", found.get("patterns"))
-        assert count == (found["count"] if returned is None else len(returned))
+        body = client.get(target)
+        Draft202012Validator({**schema, "components": described["components"]}).validate(body)
+        returned = body.get("rows", body.get("patterns"))
+        assert count == (body["count"] if returned is None else len(returned))
 
 
 def test_a_sum_that_a_double_would_round_is_text(shop: LocalCloud) -> None:
@@ -200,15 +200,15 @@ def test_pages_of_a_ranking_have_every_group_once(
     for number in range(20, 23):
         cloud.delete("Orders", {"id": str(number)})
     cloud.settle()
-    client, found, cursor = Client(cloud.query_engine), [], ""
+    client, ranking, cursor = Client(cloud.query_engine), [], ""
     while True:
         page = client.get(f"/patterns/best-sellers?limit={limit}&order={order}{cursor}")
         assert len(page["rows"]) <= limit
-        found += [(row["data"]["revenue"], row["data"]["product"]) for row in page["rows"]]
+        ranking += [(row["data"]["revenue"], row["data"]["product"]) for row in page["rows"]]
         if page["cursor"] is None:
             break
         assert len(page["rows"]) == limit
         cursor = f"&cursor={quote(page['cursor'])}"
-    assert sorted(found) == sorted((rank, f"p{number}") for number, rank in enumerate(ranks))
-    assert [rank for rank, _ in found] == sorted(ranks, reverse=order == "desc")
+    assert sorted(ranking) == sorted((rank, f"p{number}") for number, rank in enumerate(ranks))
+    assert [rank for rank, _ in ranking] == sorted(ranks, reverse=order == "desc")
     assert client.get("/patterns/best-sellers/count")["count"] == len(ranks)

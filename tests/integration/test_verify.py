@@ -52,8 +52,8 @@ class Tampering:
         self.key = {"PK": {"S": ROW[0]}, "SK": {"S": ROW[1]}}
 
     def row(self) -> dict[str, Any]:
-        found = self.dynamodb.get_item(TableName=VIEW_TABLE, Key=self.key, ConsistentRead=True)
-        return dict(found["Item"])
+        response = self.dynamodb.get_item(TableName=VIEW_TABLE, Key=self.key, ConsistentRead=True)
+        return dict(response["Item"])
 
     def put(self, row: dict[str, Any]) -> None:
         self.dynamodb.put_item(TableName=VIEW_TABLE, Item=row)
@@ -120,11 +120,11 @@ class Traffic:
         ]
         if number % 3 == 2:
             steps.append(Delete("Users", {"userId": customer}))
-        for one in steps:
-            if isinstance(one, Put):
-                self.cloud.put(one.source, one.item)
+        for change in steps:
+            if isinstance(change, Put):
+                self.cloud.put(change.source, change.item)
             else:
-                self.cloud.delete(one.source, one.key)
+                self.cloud.delete(change.source, change.key)
         if number % 2:
             self.cloud.settle()
 
@@ -159,8 +159,12 @@ def run(
 
 def differences(report: dict[str, Any]) -> list[tuple[Any, ...]]:
     return [
-        (one["kind"], one["owner"], tuple(one["row"]) if one["row"] else None)
-        for one in report["listed"]
+        (
+            difference["kind"],
+            difference["owner"],
+            tuple(difference["row"]) if difference["row"] else None,
+        )
+        for difference in report["listed"]
     ]
 
 

@@ -108,15 +108,15 @@ class Traffic:
         """Connect to the tables, with changes between the calls that read rows and totals."""
         client: Any = Between(self.cloud.clients.dynamodb, self.step)
         reads = RateLimiter(max_rcu, lambda: self.now, self.wait)
-        made = make_bulk(
+        connected = make_bulk(
             self.cloud.registry,
             self.cloud.settings,
             Clients(client, self.cloud.clients.sqs),
             Metered(client, reads, RateLimiter()),
         )
         now = lambda: BASE + self.now  # noqa: E731
-        progress = replace(made.progress, now=now)
-        return replace(made, progress=progress, now=now, clock=lambda: self.now)
+        progress = replace(connected.progress, now=now)
+        return replace(connected, progress=progress, now=now, clock=lambda: self.now)
 
     @property
     def stop(self) -> Shutdown:
@@ -213,20 +213,20 @@ def test_planted_drift_is_found(traffic: Traffic, kind: str) -> None:
     traffic.writing = False
     assert traffic.verify()[0] == 0
     plant(traffic.cloud)
-    status, found = traffic.verify()
+    status, report = traffic.verify()
     assert status == 1
-    assert {(one["total"], *one["group"]) for one in found["listed"]} == expected
-    assert found["differing"] == 1
-    assert found["totals"] == found["equal"] + found["differing"]
+    assert {(finding["total"], *finding["group"]) for finding in report["listed"]} == expected
+    assert report["differing"] == 1
+    assert report["totals"] == report["equal"] + report["differing"]
 
 
 def test_a_lost_record_is_found_in_every_group_that_it_moved(traffic: Traffic) -> None:
     traffic.writing = False
     lose_a_record(traffic.cloud)
-    status, found = traffic.verify()
+    status, report = traffic.verify()
     assert status == 1
-    assert {one["total"] for one in found["listed"]} == {"OrdersByStatus", "DailySales"}
-    (pending,) = (one for one in found["listed"] if one["total"] == "OrdersByStatus")
+    assert {finding["total"] for finding in report["listed"]} == {"OrdersByStatus", "DailySales"}
+    (pending,) = (finding for finding in report["listed"] if finding["total"] == "OrdersByStatus")
     stored, expected = (int(pending[name].get("count", 0)) for name in ("stored", "expected"))
     assert stored == expected + 1
 
@@ -235,27 +235,27 @@ def test_the_command_says_what_differs_and_how_to_rebuild_it(traffic: Traffic) -
     traffic.writing = False
     before = int(item(traffic.cloud)["count"]["N"])
     change_by_hand(traffic.cloud)
-    status, said = traffic.command()
+    status, output = traffic.command()
     assert status == 1
-    lines = [" ".join(line.split()) for line in said.splitlines()]
+    lines = [" ".join(line.split()) for line in output.splitlines()]
     assert f"OrdersByStatus, epoch 1 PENDING count {before} count {before + 1}" in lines
     assert "1 total is not the sum of its rows" in lines
-    assert "declare it with epoch=2, epoch_was=1" in said
-    assert "`adminview model lock --reason …` and `adminview apply`" in said
+    assert "declare it with epoch=2, epoch_was=1" in output
+    assert "`adminview model lock --reason …` and `adminview apply`" in output
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_changes_that_keep_arriving_are_no_drift(traffic: Traffic, seed: int) -> None:
     traffic.random = Random(seed)  # noqa: S311
     # With changes between the segments.
-    status, found = traffic.verify(segments=8)
-    assert (status, found["listed"]) == (0, [])
-    assert found["totals"] == found["equal"] + found["in_flight"] + found["changing"]
-    assert found["rows"] > 20
+    status, report = traffic.verify(segments=8)
+    assert (status, report["listed"]) == (0, [])
+    assert report["totals"] == report["equal"] + report["in_flight"] + report["changing"]
+    assert report["rows"] > 20
     traffic.writing = False
     traffic.cloud.settle()
-    status, found = traffic.verify()
-    assert (status, found["changing"], found["equal"]) == (0, 0, found["totals"])
+    status, report = traffic.verify()
+    assert (status, report["changing"], report["equal"]) == (0, 0, report["totals"])
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -264,11 +264,11 @@ def test_drift_of_an_unchanged_total_is_found_while_others_change(
 ) -> None:
     traffic.random = Random(seed)  # noqa: S311
     extra_total(traffic.cloud)
-    status, found = traffic.verify(segments=8)
+    status, report = traffic.verify(segments=8)
     assert status == 1
-    assert [one["group"] for one in found["listed"]] == [["north", "1999-12-31"]]
-    assert found["listed"][0]["stored"] == {"count": "2", "revenue": "0.5"}
-    assert found["listed"][0]["expected"] == {}
+    assert [finding["group"] for finding in report["listed"]] == [["north", "1999-12-31"]]
+    assert report["listed"][0]["stored"] == {"count": "2", "revenue": "0.5"}
+    assert report["listed"][0]["expected"] == {}
 
 
 def test_a_forgotten_empty_total_expires_after_a_repair(traffic: Traffic) -> None:
@@ -284,13 +284,13 @@ def test_a_forgotten_empty_total_expires_after_a_repair(traffic: Traffic) -> Non
         "@forgotten": {"B": b"\x01\x05" + (0xFFFFFF).to_bytes(3, "big")},
     }
     dynamodb = traffic.cloud.clients.dynamodb
-    for one in (forgotten, recent):
-        dynamodb.put_item(TableName=TOTALS, Item=one)
+    for total in (forgotten, recent):
+        dynamodb.put_item(TableName=TOTALS, Item=total)
     assert traffic.verify()[1]["forgotten"] == 1
-    status, found = traffic.verify(repair=True)
-    assert (status, found["forgotten"], found["repaired"]) == (0, 1, 1)
+    status, report = traffic.verify(repair=True)
+    assert (status, report["forgotten"], report["repaired"]) == (0, 1, 1)
     stored: list[Any] = dynamodb.scan(TableName=TOTALS)["Items"]
-    empty = {one["SK"]["S"]: "expires" in one for one in stored if one["count"] == {"N": "0"}}
+    empty = {row["SK"]["S"]: "expires" in row for row in stored if row["count"] == {"N": "0"}}
     assert empty == {"RETURNED": True, "LOST": False}
     assert traffic.verify()[1]["forgotten"] == 0
 
@@ -331,10 +331,10 @@ def test_an_abandoned_total_is_no_drift_and_expires_after_a_repair(traffic: Traf
     dynamodb = traffic.cloud.clients.dynamodb
     abandoned: Any = {"PK": {"S": "DailySales.7#north"}, "SK": {"S": "x"}, "count": {"N": "5"}}
     dynamodb.put_item(TableName=TOTALS, Item=abandoned)
-    status, found = traffic.verify()
-    assert (status, found["abandoned"], found["repaired"]) == (0, 1, 0)
-    status, found = traffic.verify(repair=True)
-    assert (status, found["abandoned"], found["repaired"]) == (0, 1, 1)
+    status, report = traffic.verify()
+    assert (status, report["abandoned"], report["repaired"]) == (0, 1, 0)
+    status, report = traffic.verify(repair=True)
+    assert (status, report["abandoned"], report["repaired"]) == (0, 1, 1)
     key = {name: abandoned[name] for name in ("PK", "SK")}
     assert "expires" in dynamodb.get_item(TableName=TOTALS, Key=key)["Item"]
     assert traffic.verify()[1]["abandoned"] == 0
