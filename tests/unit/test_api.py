@@ -34,9 +34,9 @@ def keyed(*keys: tuple[str, str]) -> Client:
 
 
 def test_the_catalogue_lists_the_parameters_of_each_access_pattern() -> None:
-    found = client().get("/patterns")
-    assert found["model"] == "model-1"
-    assert found["patterns"][0] == {
+    catalogue = client().get("/patterns")
+    assert catalogue["model"] == "model-1"
+    assert catalogue["patterns"][0] == {
         "name": "heavy",
         "about": "",
         "parameters": [
@@ -71,8 +71,8 @@ def test_the_catalogue_lists_the_parameters_of_each_access_pattern() -> None:
 
 
 def test_a_query_returns_rows_and_hides_shards() -> None:
-    found = client().get("/patterns/heavy?colour=red&least=5&order=desc")
-    assert found == {
+    page = client().get("/patterns/heavy?colour=red&least=5&order=desc")
+    assert page == {
         "pattern": "heavy",
         "rows": [
             {
@@ -89,15 +89,15 @@ def test_a_query_returns_rows_and_hides_shards() -> None:
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
 def test_following_the_cursors_gives_every_row_once(limit: int) -> None:
-    requested, found, cursor = client(), [], ""
+    requested, ids, cursor = client(), [], ""
     while True:
         page = requested.get(f"/patterns/of-colour?colour=red&limit={limit}{cursor}")
         assert len(page["rows"]) <= limit
-        found += [row["data"]["id"] for row in page["rows"]]
+        ids += [row["data"]["id"] for row in page["rows"]]
         if page["cursor"] is None:
             break
         cursor = f"&cursor={quote(page['cursor'])}"
-    assert found == [f"t{number}" for number in range(7)]
+    assert ids == [f"t{number}" for number in range(7)]
 
 
 def test_rows_are_counted() -> None:
@@ -225,10 +225,10 @@ def test_a_row_is_found_by_its_percent_encoded_key_with_its_provenance(
         "_model": {"S": "abc"},
     }
     pk, sk = (quote(part, safe="") for part in key)
-    found = requested.get(f"/rows/{pk}/{sk}")
-    assert found == requested.get(f"/rows?PK={pk}&SK={sk}")
-    assert found["key"] == {"PK": key[0], "SK": key[1]}
-    assert found["provenance"] == {
+    row = requested.get(f"/rows/{pk}/{sk}")
+    assert row == requested.get(f"/rows?PK={pk}&SK={sk}")
+    assert row["key"] == {"PK": key[0], "SK": key[1]}
+    assert row["provenance"] == {
         "owner": "Things/t0",
         "sequence": "123456789012345678901",
         "time": "2025-03-01T09:00:00Z",

@@ -18,10 +18,14 @@ def test_each_access_pattern_has_paths_of_its_own_with_its_parameters() -> None:
     for pattern in registry().patterns:
         requested = paths[f"/patterns/{pattern.name}"]["get"]["parameters"]
         counted = paths[f"/patterns/{pattern.name}/count"]["get"]["parameters"]
-        assert [one["name"] for one in counted] == list(pattern.parameters)
+        assert [parameter["name"] for parameter in counted] == list(pattern.parameters)
         assert requested[: len(counted)] == counted
-        assert [one["name"] for one in requested[len(counted) :]] == ["limit", "cursor", "order"]
-        assert [one["required"] for one in counted] == [
+        assert [parameter["name"] for parameter in requested[len(counted) :]] == [
+            "limit",
+            "cursor",
+            "order",
+        ]
+        assert [parameter["required"] for parameter in counted] == [
             name in pattern.required for name in pattern.parameters
         ]
     others = {"/patterns", "/rows", "/rows/{PK}/{SK}", "/health", "/openapi.json"}
@@ -67,7 +71,9 @@ def test_the_keys_of_the_queried_index_have_their_declared_types() -> None:
 
 def test_names_in_generated_clients_are_those_of_the_patterns() -> None:
     described = document(registry(), "m")
-    ids = {path: one["get"]["operationId"] for path, one in described["paths"].items()}
+    ids = {
+        path: operations["get"]["operationId"] for path, operations in described["paths"].items()
+    }
     assert ids["/patterns/orders-by-status"] == "queryOrdersByStatus"
     assert ids["/patterns/orders-by-status/count"] == "countOrdersByStatus"
     assert (ids["/rows"], ids["/rows/{PK}/{SK}"]) == ("getRow", "getRowByPath")
@@ -104,7 +110,7 @@ def test_every_object_of_a_response_has_a_name() -> None:
 
 def test_operations_are_named_once_and_references_lead_somewhere() -> None:
     described = document(registry(), "m")
-    ids = [one["get"]["operationId"] for one in described["paths"].values()]
+    ids = [operations["get"]["operationId"] for operations in described["paths"].values()]
     assert len(set(ids)) == len(ids)
     text = json.dumps(described)
     named = {piece.split('"')[0] for piece in text.split('"#/components/schemas/')[1:]}

@@ -103,17 +103,17 @@ def ids(page: Page) -> list[str]:
 def test_pages_that_are_cut_still_give_every_row_once_and_fit(
     sizes: list[int], shards: int, room: int, limit: int
 ) -> None:
-    lab, found, cursor = large(sizes, shards), [], None
+    lab, collected, cursor = large(sizes, shards), [], None
     while True:
         page = fill(lab, room, limit, cursor)
         # As Lambda sends it: the body is a text in JSON.
         assert len(dumps(",".join(page.rows))) <= room + 2
         assert len(page.rows) <= limit
-        found += ids(page)
+        collected += ids(page)
         if (cursor := page.cursor) is None:
             break
         assert page.rows
-    assert found == [f"t{place}" for place in range(len(sizes))]
+    assert collected == [f"t{place}" for place in range(len(sizes))]
 
 
 def test_fifty_rows_of_400_kb_are_cut_to_what_lambda_carries() -> None:
@@ -129,16 +129,16 @@ def test_rows_are_read_in_shares_so_that_many_large_ones_are_never_held_at_once(
     monkeypatch.setattr(paging, "PAGE", 4)
     monkeypatch.setattr(paging, "BATCH", 6)
     lab = large([0] * 15)
-    asked: list[int] = []
+    limits: list[int] = []
     query = lab.table.query
 
-    def note(**given: Any) -> dict[str, Any]:
-        asked.append(given["Limit"])
-        return query(**given)
+    def note(**arguments: Any) -> dict[str, Any]:
+        limits.append(arguments["Limit"])
+        return query(**arguments)
 
     monkeypatch.setattr(lab.table, "query", note)
     assert len(fill(lab, ROOM, 15).rows) == 15
-    assert asked == [5, 7, 6]  # one more each, to see whether there is more
+    assert limits == [5, 7, 6]  # one more each, to see whether there is more
 
 
 def test_a_row_that_no_response_can_hold_is_named() -> None:
@@ -162,14 +162,14 @@ def test_rows_that_were_read_before_the_trouble_are_not_thrown_away(
     monkeypatch.setattr(paging, "PAGE", 2)
     lab = large([0] * 9)
     troubled = maker(lab, ROOM)
-    calls, ask = count(), troubled._query
+    calls, run_query = count(), troubled._query
 
     def fail_later(limit: int, cursor: str | None) -> Any:
         if next(calls):
             raise ServiceError("ThrottlingException", "ask")
-        return ask(limit, cursor)
+        return run_query(limit, cursor)
 
-    monkeypatch.setattr(PageBuilder, "_query", lambda _, *given: fail_later(*given))
+    monkeypatch.setattr(PageBuilder, "_query", lambda _, *arguments: fail_later(*arguments))
     page = troubled.fill(ApiRequest({}, 9, None, None))
     monkeypatch.undo()
     assert ids(page) == ["t0", "t1"]

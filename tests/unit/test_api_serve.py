@@ -47,10 +47,10 @@ def port() -> Iterator[int]:
 
 
 def test_a_request_becomes_an_event_of_the_gateway() -> None:
-    made = event("GET", "/rows/USER%23%C3%A4%2F1/a%2520b?x=%23&x=2", {"accept": "*/*"})
-    assert made["rawPath"] == "/rows/USER#ä/1/a%20b"  # decoded once, as the gateway does
-    assert made["rawQueryString"] == "x=%23&x=2"
-    assert made["requestContext"]["http"]["method"] == "GET"
+    request = event("GET", "/rows/USER%23%C3%A4%2F1/a%2520b?x=%23&x=2", {"accept": "*/*"})
+    assert request["rawPath"] == "/rows/USER#ä/1/a%20b"  # decoded once, as the gateway does
+    assert request["rawQueryString"] == "x=%23&x=2"
+    assert request["requestContext"]["http"]["method"] == "GET"
 
 
 def test_the_server_answers_over_http(port: int) -> None:

@@ -75,7 +75,7 @@ def test_a_failed_or_stopped_step_is_recorded(site: Site) -> None:
     with pytest.raises(PlanError):
         recording(site, recorded).apply(())
     assert (recorded[-1][0], recorded[-1][2][0]) == ("failed", "backfill Orders")
-    site.stops = lambda said: "backfill" in said
+    site.stops = lambda title: "backfill" in title
     assert not recording(site, recorded).apply(())
     assert (recorded[-1][0], recorded[-1][2][0]) == ("stopped", "backfill Orders")
 
@@ -90,7 +90,7 @@ def test_a_plan_without_steps_records_nothing(site: Site) -> None:
 def test_nothing_is_destroyed_that_nobody_agreed_on(site: Site) -> None:
     with pytest.raises(PlanError, match="'drop index Older' was not in the plan that you"):
         site.runner().apply(["drop index City"])
-    assert {"Older", "City"} <= {one.name for one in site.world.deployed.indexes or ()}
+    assert {"Older", "City"} <= {index.name for index in site.world.deployed.indexes or ()}
 
 
 def test_an_index_is_not_dropped_while_it_is_queried(site: Site) -> None:
@@ -98,8 +98,8 @@ def test_an_index_is_not_dropped_while_it_is_queried(site: Site) -> None:
     application = site.runner()
     looks = iter(range(10_000))
 
-    def read(given: Description) -> Deployed:
-        facts = site.read(given)
+    def read(target: Description) -> Deployed:
+        facts = site.read(target)
         dropping = bool(site.said) and "drop index Older" in site.said[-1]
         return replace(facts, api=OLD, pending={}) if dropping and next(looks) == 0 else facts
 
@@ -124,12 +124,12 @@ def test_a_backfill_in_trouble_ends_the_plan_there(site: Site) -> None:
 
 
 def test_a_stop_within_a_backfill_is_no_trouble(site: Site) -> None:
-    site.trouble, site.stops = "stopped", lambda said: "backfill" in said
+    site.trouble, site.stops = "stopped", lambda title: "backfill" in title
     assert not site.runner().apply(())
 
 
 def test_a_stop_cuts_a_pause_short_and_begins_nothing_new(site: Site) -> None:
-    site.stops = lambda said: "wait " in said and "active" not in said
+    site.stops = lambda title: "wait " in title and "active" not in title
     before = site.world.now
     assert not site.runner().apply(())
     assert site.world.now == before
@@ -147,16 +147,16 @@ def run(site: Site, confirm: Callable[[str], bool] | None) -> tuple[int, str]:
 
 
 def test_the_command_shows_the_plan_and_prompts_before_it_drops_anything(site: Site) -> None:
-    asked: list[str] = []
+    questions: list[str] = []
 
     def no(question: str) -> bool:
-        asked.append(question)
+        questions.append(question)
         return False
 
     status, printed = run(site, no)
     assert status == UNFINISHED
     assert "drop index Older" in printed
-    assert asked == ["11 steps. It will drop index City, and drop index Older. Continue?"]
+    assert questions == ["11 steps. It will drop index City, and drop index Older. Continue?"]
     assert site.said == []
     status, printed = run(site, lambda _: True)
     assert (status, printed.splitlines()[-1]) == (
@@ -164,7 +164,7 @@ def test_the_command_shows_the_plan_and_prompts_before_it_drops_anything(site: S
         "done: the declared model is deployed, and all its access patterns are ready",
     )
     assert run(site, no)[0] == DONE
-    assert len(asked) == 1  # nothing to do needs no confirmation
+    assert len(questions) == 1  # nothing to do needs no confirmation
 
 
 def test_a_signal_ends_the_command_at_a_prompt_and_stops_it_gracefully_at_work(
@@ -177,9 +177,9 @@ def test_a_signal_ends_the_command_at_a_prompt_and_stops_it_gracefully_at_work(
         seen.append(signal.getsignal(signal.SIGINT) is usual)
         return True
 
-    def works(said: str) -> bool:
+    def works(title: str) -> bool:
         seen.append(signal.getsignal(signal.SIGINT) is not usual)
-        return not said
+        return not title
 
     site.stops = works
     console = Console(file=io.StringIO(), width=200)
@@ -195,7 +195,7 @@ def test_the_command_says_why_it_refuses_and_why_it_stopped(site: Site) -> None:
     site.trouble = "no [bold] reason"
     status, printed = run(site, None)
     assert (status, "did not complete: no [bold] reason" in printed) == (REFUSED, True)
-    site.trouble, site.stops = "stopped", lambda said: "backfill" in said
+    site.trouble, site.stops = "stopped", lambda title: "backfill" in title
     status, printed = run(site, None)
     assert (status, "the same command resumes here" in printed) == (UNFINISHED, True)
     site.model = model({"Orders": "b"}, (index("Older", "other"),))
@@ -247,10 +247,10 @@ def test_stacks_are_deployed_by_themselves_with_their_wave(tmp_path: Path) -> No
 def test_a_deployment_that_fails_shows_how_it_ended(tmp_path: Path) -> None:
     with pytest.raises(PlanError) as failed:
         deployer(tmp_path).deploy(["View"], Phase())
-    said = str(failed.value)
-    assert "`cdk deploy team-AdminView-dev-View` failed" in said
-    assert said.endswith("line 39\nboom")
-    assert "line 5\n" not in said
+    message = str(failed.value)
+    assert "`cdk deploy team-AdminView-dev-View` failed" in message
+    assert message.endswith("line 39\nboom")
+    assert "line 5\n" not in message
     assert "line 5\n" in (tmp_path / "cdk.out" / "apply.log").read_text()
 
 

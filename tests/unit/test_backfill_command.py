@@ -33,7 +33,7 @@ class QuickStop(Shutdown):
 
 
 @pytest.fixture
-def made() -> World:
+def world() -> World:
     """Let there be some things, and nothing in the view."""
     world = World(most=5)
     for number in range(60):
@@ -41,80 +41,80 @@ def made() -> World:
     return world
 
 
-def shift(made: World, **changes: Any) -> SegmentPool:
-    given: dict[str, Any] = {"stop": QuickStop(world=made), "tolerated": 0} | changes
+def shift(world: World, **changes: Any) -> SegmentPool:
+    options: dict[str, Any] = {"stop": QuickStop(world=world), "tolerated": 0} | changes
     # Whoever waits lets the world's clock run: those who work meanwhile go by another.
-    return SegmentPool(made.bulk, RUN, worker=replace(made.worker(), clock=monotonic), **given)
+    return SegmentPool(world.bulk, RUN, worker=replace(world.worker(), clock=monotonic), **options)
 
 
-def test_all_segments_are_done_by_threads_and_counted_as_they_go(made: World) -> None:
+def test_all_segments_are_done_by_threads_and_counted_as_they_go(world: World) -> None:
     seen: list[int] = []
-    outcome = shift(made, watch=lambda counts: seen.append(counts["items"])).work(16)
+    outcome = shift(world, watch=lambda counts: seen.append(counts["items"])).work(16)
     assert (outcome.finished, outcome.counts) == (True, {"items": 60, "rows": 60})
-    assert made.shown() == made.expected()
+    assert world.shown() == world.expected()
     assert max(seen) == 60
     assert len(seen) > 16
-    assert made.bulk.built(deadline=never())[RUN]["counts"]["items"] == 60
+    assert world.bulk.built(deadline=never())[RUN]["counts"]["items"] == 60
 
 
-def test_a_stop_is_no_loss_and_the_next_one_goes_on_from_there(made: World) -> None:
-    stop = QuickStop(world=made)
+def test_a_stop_is_no_loss_and_the_next_one_goes_on_from_there(world: World) -> None:
+    stop = QuickStop(world=world)
 
     def enough(counts: Counter[str]) -> None:
         if counts["items"] >= 20:
             stop.event.set()
 
-    outcome = shift(made, stop=stop, watch=enough).work(2)
+    outcome = shift(world, stop=stop, watch=enough).work(2)
     assert outcome.trouble == "stopped"
     assert 20 <= outcome.counts["items"] < 60
     first: list[int] = []
-    again = shift(made, watch=lambda counts: first.append(counts["items"])).work()
+    again = shift(world, watch=lambda counts: first.append(counts["items"])).work()
     assert first[0] == outcome.counts["items"], "what was done is known before the first page"
     assert again == SegmentOutcome(RUN, Counter(items=60, rows=60))
 
 
 def test_a_stop_before_the_first_segment_is_a_stop_though_an_earlier_run_has_ended(
-    made: World,
+    world: World,
 ) -> None:
-    shift(made).work(2)
-    stop = QuickStop(world=made)
+    shift(world).work(2)
+    stop = QuickStop(world=world)
     stop.event.set()
-    assert shift(made, stop=stop).work(2).trouble == "stopped"
+    assert shift(world, stop=stop).work(2).trouble == "stopped"
 
 
-def test_an_error_in_one_segment_stops_all_and_is_reported(made: World) -> None:
+def test_an_error_in_one_segment_stops_all_and_is_reported(world: World) -> None:
     def refuse(name: str, _: str) -> None:
-        if name == "batch_write_item" and len(made.view) > 20:
+        if name == "batch_write_item" and len(world.view) > 20:
             raise refusal("AccessDeniedException")
 
-    made.db.on(before=refuse)
-    outcome = shift(made).work(4)
+    world.db.on(before=refuse)
+    outcome = shift(world).work(4)
     assert outcome.trouble == "write rows of AdminViewTable: AWS answered AccessDeniedException"
-    assert len(made.view) < 60
-    made.db.on()
-    assert shift(made).work().finished
-    assert made.shown() == made.expected()
+    assert len(world.view) < 60
+    world.db.on()
+    assert shift(world).work().finished
+    assert world.shown() == world.expected()
 
 
-def test_a_run_that_other_code_overtook_does_not_count_as_done(made: World) -> None:
+def test_a_run_that_other_code_overtook_does_not_count_as_done(world: World) -> None:
     """Its last pages are written, for the lease is its own; but a plan begins it again."""
     spoiled = {"model": "", "generation": 1}
 
     def invalidate(counts: Counter[str]) -> None:
         if counts["items"]:
-            made.progress.complete(RUN, spoiled, deadline=never())
+            world.progress.complete(RUN, spoiled, deadline=never())
 
-    assert shift(made, watch=invalidate).work(1).trouble == OVERTAKEN
-    assert made.bulk.built(deadline=never()) == {RUN: spoiled}
+    assert shift(world, watch=invalidate).work(1).trouble == OVERTAKEN
+    assert world.bulk.built(deadline=never()) == {RUN: spoiled}
 
 
-def test_a_command_that_waited_while_other_code_was_deployed_does_not_begin(made: World) -> None:
-    others = made.progress
+def test_a_command_that_waited_while_other_code_was_deployed_does_not_begin(world: World) -> None:
+    others = world.progress
     record = others.take(Segment(RUN, 0, 1), "another-model", deadline=never())
-    deployed = [made.fingerprint]
+    deployed = [world.fingerprint]
 
     def check() -> None:
-        if deployed != [made.fingerprint]:
+        if deployed != [world.fingerprint]:
             msg = "deployed is another"
             raise SettingsError(msg)
 
@@ -122,107 +122,107 @@ def test_a_command_that_waited_while_other_code_was_deployed_does_not_begin(made
         deployed[0] = "another-model"
         others.save(record, deadline=never(), keep=False)
 
-    working = shift(made, notify=deploy)
+    working = shift(world, notify=deploy)
     working.bulk = replace(working.bulk, check=check)
     with pytest.raises(SettingsError, match="deployed is another"):
         working.work(1)
-    assert made.db.written(TABLE) == []
-    assert [one.model for one in made.records()] == ["another-model"]
+    assert world.db.written(TABLE) == []
+    assert [record.model for record in world.records()] == ["another-model"]
 
 
-def test_trouble_ends_the_waiting_for_other_hands_too(made: World) -> None:
+def test_trouble_ends_the_waiting_for_other_hands_too(world: World) -> None:
     """One thread waits for a segment that somebody keeps for good; the other fails."""
-    taken, _ = made.bulk.begin(RUN, 2, deadline=never())
-    others = made.progress
-    record = others.take(taken, made.fingerprint, deadline=never())
+    taken, _ = world.bulk.begin(RUN, 2, deadline=never())
+    others = world.progress
+    record = others.take(taken, world.fingerprint, deadline=never())
 
     def keep(name: str, table: str) -> None:
         nonlocal record
-        if name == "get_item" and record.deadline < made.now + 10:
-            made.db.on()
+        if name == "get_item" and record.deadline < world.now + 10:
+            world.db.on()
             record = others.save(record, deadline=never())
-            made.db.on(before=keep)
+            world.db.on(before=keep)
         if (name, table) == ("batch_write_item", TABLE):
             raise refusal("AccessDeniedException")
 
-    made.db.on(before=keep)
-    assert "AccessDenied" in shift(made).work().trouble
+    world.db.on(before=keep)
+    assert "AccessDenied" in shift(world).work().trouble
 
 
-def test_more_failures_than_tolerated_are_reported(made: World) -> None:
-    made.write("Things", {"id": "bad"})
-    outcome = shift(made).work(1)
+def test_more_failures_than_tolerated_are_reported(world: World) -> None:
+    world.write("Things", {"id": "bad"})
+    outcome = shift(world).work(1)
     assert outcome.trouble.startswith(
         "1 items failed in backfill/Things, more than the tolerated 0"
     )
-    assert shift(made, tolerated=1).work(1).finished
+    assert shift(world, tolerated=1).work(1).finished
 
 
-def test_what_is_tolerated_is_counted_in_all_segments_together(made: World) -> None:
+def test_what_is_tolerated_is_counted_in_all_segments_together(world: World) -> None:
     for number in range(40):
-        made.write("Things", {"id": f"bad{number}"})
-    outcome = shift(made, tolerated=10).work(16)
+        world.write("Things", {"id": f"bad{number}"})
+    outcome = shift(world, tolerated=10).work(16)
     assert "items failed in backfill/Things, more than the tolerated 10" in outcome.trouble
     assert outcome.counts["items"] < 100, "it does not wait for the end"
-    assert not [one for one in made.records() if one.counts["failed"] > 10]
+    assert not [record for record in world.records() if record.counts["failed"] > 10]
 
 
-def test_after_too_many_failures_the_same_command_looks_at_all_items_again(made: World) -> None:
-    made.write("Things", {"id": "bad"})
-    assert not shift(made).work(1).finished
-    assert not shift(made).work(1).finished, "it is as bad as before"
-    made.put("bad", x="1")
-    outcome = shift(made).work(1)
+def test_after_too_many_failures_the_same_command_looks_at_all_items_again(world: World) -> None:
+    world.write("Things", {"id": "bad"})
+    assert not shift(world).work(1).finished
+    assert not shift(world).work(1).finished, "it is as bad as before"
+    world.put("bad", x="1")
+    outcome = shift(world).work(1)
     assert (outcome.trouble, outcome.counts["failed"]) == ("", 0)
-    assert outcome.counts["items"] == len(made.db.tables["Things"])
-    assert made.shown() == made.expected()
+    assert outcome.counts["items"] == len(world.db.tables["Things"])
+    assert world.shown() == world.expected()
 
 
-def test_a_surprise_stops_the_others_and_comes_out(made: World) -> None:
+def test_a_surprise_stops_the_others_and_comes_out(world: World) -> None:
     def die(name: str, _: str) -> None:
         if name == "batch_write_item":
             raise KilledError
 
-    made.db.on(before=die)
+    world.db.on(before=die)
     with pytest.raises(KilledError):
-        shift(made).work(16)
+        shift(world).work(16)
 
 
 def test_a_segment_leased_by_another_worker_is_waited_for_while_the_others_are_done(
-    made: World,
+    world: World,
 ) -> None:
-    segments = made.bulk.begin(RUN, 4, deadline=never())
-    made.progress.take(segments[0], made.fingerprint, deadline=never())
-    said: list[str] = []
+    segments = world.bulk.begin(RUN, 4, deadline=never())
+    world.progress.take(segments[0], world.fingerprint, deadline=never())
+    messages: list[str] = []
     done: list[int] = []
 
     def watch(_: Counter[str]) -> None:
-        done[:] = [one.segment.number for one in made.records() if one.done]
+        done[:] = [record.segment.number for record in world.records() if record.done]
 
-    assert shift(made, notify=said.append, watch=watch).work().finished
-    assert len(said) == 1
-    assert said[0].startswith("waiting: another worker holds segment 0 of backfill/Things")
-    assert made.shown() == made.expected()
+    assert shift(world, notify=messages.append, watch=watch).work().finished
+    assert len(messages) == 1
+    assert messages[0].startswith("waiting: another worker holds segment 0 of backfill/Things")
+    assert world.shown() == world.expected()
 
 
-def test_what_an_older_model_left_is_waited_for_and_recovered(made: World) -> None:
-    made.progress.take(Segment(RUN, 0, 3), "older", deadline=never())
-    said: list[str] = []
-    assert shift(made, notify=said.append).work(2).finished
-    assert len(said) == 1
+def test_what_an_older_model_left_is_waited_for_and_recovered(world: World) -> None:
+    world.progress.take(Segment(RUN, 0, 3), "older", deadline=never())
+    messages: list[str] = []
+    assert shift(world, notify=messages.append).work(2).finished
+    assert len(messages) == 1
 
 
 def test_somebody_else_may_be_the_first_to_see_that_all_is_done(
-    made: World, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    finish = type(made.bulk).finish
+    finish = type(world.bulk).finish
 
-    def beaten(self: Any, run: str, **asked: Any) -> Any:
-        finish(self, run, **asked)
-        return finish(self, run, **asked)
+    def beaten(self: Any, run: str, **options: Any) -> Any:
+        finish(self, run, **options)
+        return finish(self, run, **options)
 
-    monkeypatch.setattr(type(made.bulk), "finish", beaten)
-    assert shift(made).work(2) == SegmentOutcome(RUN, Counter(items=60, rows=60))
+    monkeypatch.setattr(type(world.bulk), "finish", beaten)
+    assert shift(world).work(2) == SegmentOutcome(RUN, Counter(items=60, rows=60))
 
 
 def test_the_pace_is_that_of_this_command_and_says_when_it_will_be_done() -> None:
@@ -240,12 +240,12 @@ def test_the_pace_is_that_of_this_command_and_says_when_it_will_be_done() -> Non
 
 def test_without_a_terminal_a_line_is_printed_now_and_then() -> None:
     now = [0.0]
-    said: list[str] = []
-    watch = lines("backfill/Orders", ProgressRate(None, lambda: now[0]), said.append)
+    messages: list[str] = []
+    watch = lines("backfill/Orders", ProgressRate(None, lambda: now[0]), messages.append)
     for items in range(0, 100, 5):
         watch(Counter(items=items, rows=items))
         now[0] += 1
-    assert said == ["backfill/Orders: 50 items, 50 rows, 5 items/s"]
+    assert messages == ["backfill/Orders: 50 items, 50 rows, 5 items/s"]
 
 
 def test_on_a_terminal_a_bar_is_shown_beside_the_output(

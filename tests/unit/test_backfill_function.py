@@ -32,8 +32,8 @@ class Response:
     def invoked(self, request_id: str) -> None:
         """Record an invocation."""
 
-    def worked(self, told: Any) -> None:
-        self.segments.append(told)
+    def worked(self, segment: Any) -> None:
+        self.segments.append(segment)
 
 
 @dataclass
@@ -65,23 +65,25 @@ class Function:
 @pytest.fixture
 def function() -> Function:
     """Let there be some things and a note."""
-    made = Function()
+    bulk_function = Function()
     for number in range(10):
-        made.world.put(f"t{number}", x="1")
-    made.world.write("Notes", {"about": "t0", "number": 1, "text": "hello"})
-    return made
+        bulk_function.world.put(f"t{number}", x="1")
+    bulk_function.world.write("Notes", {"about": "t0", "number": 1, "text": "hello"})
+    return bulk_function
 
 
 def test_work_is_cut_into_segments_of_every_source(function: Function) -> None:
-    told = function(step="begin", segments=2)
-    assert [(one["run"], one["segment"], one["of"]) for one in told["segments"]] == [
+    begun = function(step="begin", segments=2)
+    assert [
+        (segment["run"], segment["segment"], segment["of"]) for segment in begun["segments"]
+    ] == [
         ("backfill/Things", 0, 2),
         ("backfill/Things", 1, 2),
         ("backfill/Notes", 0, 2),
         ("backfill/Notes", 1, 2),
     ]
-    assert told["concurrency"] == 8
-    assert {one["tolerated_failures"] for one in told["segments"]} == {100}
+    assert begun["concurrency"] == 8
+    assert {segment["tolerated_failures"] for segment in begun["segments"]} == {100}
     assert function.checked == ["Things", "Notes"]
     assert len(function(step="begin", sources=["Notes"])["segments"]) == 16
 
@@ -89,14 +91,14 @@ def test_work_is_cut_into_segments_of_every_source(function: Function) -> None:
 def test_every_segment_is_an_event_that_the_function_takes_and_so_is_the_end_of_the_run(
     function: Function,
 ) -> None:
-    told = function(step="begin", segments=3, sources=["Things"], max_rcu=3, tolerated_failures=0)
-    answers = [function(**one) for one in json.loads(json.dumps(told))["segments"]]
-    assert [one["done"] for one in answers] == [True] * 3
-    assert sum(one["counts"].get("items", 0) for one in answers) == 10
+    begun = function(step="begin", segments=3, sources=["Things"], max_rcu=3, tolerated_failures=0)
+    answers = [function(**segment) for segment in json.loads(json.dumps(begun))["segments"]]
+    assert [answer["done"] for answer in answers] == [True] * 3
+    assert sum(answer["counts"].get("items", 0) for answer in answers) == 10
     assert answers[1].keys() == {"done", "run", "segment", "counts"}
     assert function.world.bulk.built(deadline=never()) == {}
-    assert function(**told["finish"]) == {RUN: {"items": 10, "rows": 10}}
-    assert function(**told["finish"]) == {}, "it is finished already"
+    assert function(**begun["finish"]) == {RUN: {"items": 10, "rows": 10}}
+    assert function(**begun["finish"]) == {}, "it is finished already"
     assert function.world.bulk.built(deadline=never())[RUN]["counts"] == {"items": 10, "rows": 10}
     assert function.world.records() == []
     assert len(function.told.segments) == 3
@@ -104,23 +106,27 @@ def test_every_segment_is_an_event_that_the_function_takes_and_so_is_the_end_of_
 
 def test_budgets_are_divided_among_those_that_work_at_once(function: Function) -> None:
     requested = {"step": "begin", "sources": ["Things"], "max_rcu": 100, "max_wcu": 5}
-    told = function(**requested, segments=16, concurrency=4)
-    assert {(one["max_rcu"], one["max_wcu"]) for one in told["segments"]} == {(25.0, 1.25)}
-    told = function(**requested, segments=2, concurrency=40)
-    assert {(one["max_rcu"], one["max_wcu"]) for one in told["segments"]} == {(50.0, 2.5)}
-    function(**told["segments"][0])
+    begun = function(**requested, segments=16, concurrency=4)
+    assert {(segment["max_rcu"], segment["max_wcu"]) for segment in begun["segments"]} == {
+        (25.0, 1.25)
+    }
+    begun = function(**requested, segments=2, concurrency=40)
+    assert {(segment["max_rcu"], segment["max_wcu"]) for segment in begun["segments"]} == {
+        (50.0, 2.5)
+    }
+    function(**begun["segments"][0])
     assert function.rates[-1] == (50.0, 2.5)
-    told = function(step="begin", sources=["Notes"], max_wcu=1, concurrency=8, segments=8)
-    assert function(**told["segments"][0])["done"], "even a small share is one"
+    begun = function(step="begin", sources=["Notes"], max_wcu=1, concurrency=8, segments=8)
+    assert function(**begun["segments"][0])["done"], "even a small share is one"
 
 
 def test_a_sweep_is_of_the_whole_view_or_of_sources_and_needs_no_stream(function: Function) -> None:
     function.refusal = "not followed"
-    runs = {one["run"] for one in function(step="begin", task="sweep")["segments"]}
+    runs = {segment["run"] for segment in function(step="begin", task="sweep")["segments"]}
     assert runs == {"sweep/*"}
-    told = function(step="begin", task="sweep", sources=["Notes", "Notes"], segments=1)
-    assert [one["run"] for one in told["segments"]] == ["sweep/Notes"]
-    assert function(**told["segments"][0])["done"]
+    begun = function(step="begin", task="sweep", sources=["Notes", "Notes"], segments=1)
+    assert [segment["run"] for segment in begun["segments"]] == ["sweep/Notes"]
+    assert function(**begun["segments"][0])["done"]
 
 
 def test_it_says_why_it_does_not_begin_while_a_stream_is_not_followed(function: Function) -> None:
@@ -169,9 +175,9 @@ def test_an_event_that_is_not_understood_is_refused_in_words(
 
 
 def test_null_fields_count_as_unset(function: Function) -> None:
-    told = function(step="begin", sources=None, segments=None, max_rcu=None, restart=None)
-    assert len(told["segments"]) == 32
-    assert "max_rcu" not in told["segments"][0]
+    begun = function(step="begin", sources=None, segments=None, max_rcu=None, restart=None)
+    assert len(begun["segments"]) == 32
+    assert "max_rcu" not in begun["segments"][0]
 
 
 def test_it_returns_before_its_time_is_up_and_goes_on_when_called_again(
@@ -200,13 +206,13 @@ def test_a_run_is_started_over_on_request(function: Function) -> None:
     requested = {"step": "begin", "sources": ["Things"], "segments": 2}
     function(**function(**requested)["segments"][0])
     assert len(function(**requested)["segments"]) == 1
-    told = function(**requested, restart=True)["segments"]
-    assert [one["generation"] for one in told] == [2, 2]
-    function(**told[0])
-    assert [one.segment.generation for one in function.world.records()] == [2]
+    segments = function(**requested, restart=True)["segments"]
+    assert [segment["generation"] for segment in segments] == [2, 2]
+    function(**segments[0])
+    assert [record.segment.generation for record in function.world.records()] == [2]
     with pytest.raises(SettingsError, match="was begun with 2 segments"):
         function(**{**requested, "segments": 3})
-    function(**told[1])
+    function(**segments[1])
     function(step="finish", runs=[RUN])
     assert function.world.bulk.built(deadline=never())[RUN]["generation"] == 2
 
@@ -216,13 +222,13 @@ def test_a_run_with_too_many_failures_is_started_over_unless_more_are_tolerated(
 ) -> None:
     function.world.write("Things", {"id": "bad"})
     requested = {"step": "begin", "sources": ["Things"], "segments": 1, "tolerated_failures": 0}
-    (one,) = function(**requested)["segments"]
+    (segment,) = function(**requested)["segments"]
     with pytest.raises(TooManyFailuresError, match="1 items failed"):
-        function(**one)
+        function(**segment)
     assert function(**requested | {"tolerated_failures": 1})["segments"] == []
     function.world.db.tables[PROGRESS].clear()
     with pytest.raises(TooManyFailuresError):
-        function(**one)
+        function(**segment)
     function.world.put("bad", x="1")
     (again,) = function(**requested)["segments"]
     assert again["generation"] == 2
@@ -257,8 +263,8 @@ def test_a_verification_is_two_runs_one_after_the_other(
     assert report.total["repaired" if repair else "left"] == 11
     assert bool(function.world.view) is repair
     assert function.checked == [], "no stream need be read"
-    told = json.dumps(function.told.segments)
-    assert "t0" not in told, "no key is logged"
+    logged = json.dumps(function.told.segments)
+    assert "t0" not in logged, "no key is logged"
     assert executed(function, **event, sources=["Notes"]) == ["verify/Notes", "verify-rows/Notes"]
 
 
@@ -312,7 +318,7 @@ def test_failures_of_all_segments_together_stop_a_run(function: Function) -> Non
     segments = function(**requested)["segments"]
     with pytest.raises(TooManyFailuresError):
         [function(**segment) for segment in segments]
-    assert any(one.counts["failed"] <= 9 for one in function.world.records())
+    assert any(record.counts["failed"] <= 9 for record in function.world.records())
     with pytest.raises(TooManyFailuresError):
         function(step="finish", runs=[RUN], tolerated_failures=9)
 
@@ -380,9 +386,9 @@ def test_a_container_connects_to_what_its_environment_names(
     monkeypatch.setattr(
         "adminview.handlers.bulk.lambda_client", lambda: Lambda(**{"u-1": "Disabled"})
     )
-    made = dependencies.__wrapped__()
-    bulk = made.make(RateLimiter(3), RateLimiter(4))
+    deps = dependencies.__wrapped__()
+    bulk = deps.make(RateLimiter(3), RateLimiter(4))
     assert (bulk.client.reads.per_second, bulk.client.writes.per_second) == (3, 4)
     assert (bulk.settings.view_table, bulk.progress.name) == (TABLE, f"{TABLE}Progress")
     with pytest.raises(SettingsError, match="--uuid u-1"):
-        made.check({"Orders": "u-1"}, ["Orders"])
+        deps.check({"Orders": "u-1"}, ["Orders"])

@@ -27,7 +27,7 @@ class Observer:
     def invoked(self, request_id: str) -> None:
         """Record an invocation."""
 
-    def worked(self, told: Any) -> None:
+    def worked(self, segment: Any) -> None:
         """Record a segment."""
 
 
@@ -51,8 +51,8 @@ class Function:
         self.began = self.world.now
         written = self.world.db.batch_write_item
 
-        def write(**asked: Any) -> Any:
-            answered = written(**asked)
+        def write(**request: Any) -> Any:
+            answered = written(**request)
             self.spent += answered["ConsumedCapacity"]["CapacityUnits"]
             return answered
 
@@ -61,9 +61,9 @@ class Function:
     def __call__(self, seconds: float = 900, **event: Any) -> Any:
         observer: Any = Observer()
         context = Context(int(seconds * 1000))
-        given = json.loads(json.dumps(event))
+        request = json.loads(json.dumps(event))
         return run_step(
-            given, context, BulkDependencies(self._make, lambda *_: None, observer, Mock())
+            request, context, BulkDependencies(self._make, lambda *_: None, observer, Mock())
         )
 
     @property
@@ -72,79 +72,81 @@ class Function:
         return self.world.now - self.began
 
     def _make(self, reads: RateLimiter, writes: RateLimiter) -> Bulk:
-        made = self.world.bulk
+        bulk = self.world.bulk
         client: Any = self.world.db
-        budgets = [RateLimiter(one.per_second, lambda: self.world.now) for one in (reads, writes)]
+        budgets = [
+            RateLimiter(limiter.per_second, lambda: self.world.now) for limiter in (reads, writes)
+        ]
         return SleepyBulk(
-            registry=made.registry,
-            settings=made.settings,
+            registry=bulk.registry,
+            settings=bulk.settings,
             client=Metered(client, *budgets),
-            progress=made.progress,
-            post=made.post,
-            backoff=replace(made.backoff, sleep=self.world.sleep),
+            progress=bulk.progress,
+            post=bulk.post,
+            backoff=replace(bulk.backoff, sleep=self.world.sleep),
             now=lambda: self.world.now,
         )
 
 
-def world(things: int) -> World:
-    made = World()
-    for number in range(things):
-        made.put(f"t{number}", x="1")
-    return made
+def make_world(items: int) -> World:
+    world = World()
+    for number in range(items):
+        world.put(f"t{number}", x="1")
+    return world
 
 
 def test_many_short_segments_take_no_more_together_than_the_budget_of_the_run() -> None:
-    function = Function(world(300))
-    told = function(step="begin", sources=["Things"], segments=60, concurrency=1, max_wcu=10)
-    for one in told["segments"]:
-        assert function(**one)["done"]
+    function = Function(make_world(300))
+    begun = function(step="begin", sources=["Things"], segments=60, concurrency=1, max_wcu=10)
+    for segment in begun["segments"]:
+        assert function(**segment)["done"]
         assert function.spent <= 10 * function.allowed + 1e-6
     assert function.spent == 300
 
 
 def test_an_invocation_that_leaves_in_debt_leaves_the_debt_to_the_next() -> None:
-    made = world(100)
-    function = Function(made)
-    (one,) = function(step="begin", sources=["Things"], segments=1, max_wcu=0.5)["segments"]
-    made.writes = RateLimiter(0.5, lambda: made.now)
-    in_a_minute = Deadline.after(60, lambda: made.now)
-    assert not made.worker().work(SEGMENT, end=in_a_minute).done
-    assert made.records()[0].paid_at > made.now
-    while not function(**one)["done"]:
+    world = make_world(100)
+    function = Function(world)
+    (segment,) = function(step="begin", sources=["Things"], segments=1, max_wcu=0.5)["segments"]
+    world.writes = RateLimiter(0.5, lambda: world.now)
+    in_a_minute = Deadline.after(60, lambda: world.now)
+    assert not world.worker().work(SEGMENT, end=in_a_minute).done
+    assert world.records()[0].paid_at > world.now
+    while not function(**segment)["done"]:
         pass
     assert function.spent <= 0.5 * function.allowed + 1e-6
 
 
 def test_a_segment_whose_work_is_not_paid_yet_is_called_again_before_the_next_begins() -> None:
-    made = World()
-    made.put("large", **{f"part{number}": "1" for number in range(30)})
-    function = Function(made)
-    (one,) = function(step="begin", sources=["Things"], segments=1, max_wcu=0.5)["segments"]
-    made.writes = RateLimiter(0.5, lambda: made.now)
-    too_short = Deadline.after(70, lambda: made.now)
-    assert made.worker().work(SEGMENT, end=too_short).done
+    world = World()
+    world.put("large", **{f"part{number}": "1" for number in range(30)})
+    function = Function(world)
+    (segment,) = function(step="begin", sources=["Things"], segments=1, max_wcu=0.5)["segments"]
+    world.writes = RateLimiter(0.5, lambda: world.now)
+    too_short = Deadline.after(70, lambda: world.now)
+    assert world.worker().work(SEGMENT, end=too_short).done
     assert function.spent > 0.5 * function.allowed
-    assert not function(NO_TIME, **one)["done"]
-    assert made.bulk.built(deadline=never()) == {}
-    assert function(**one)["done"]
+    assert not function(NO_TIME, **segment)["done"]
+    assert world.bulk.built(deadline=never()) == {}
+    assert function(**segment)["done"]
     assert function.spent <= 0.5 * function.allowed + 1e-6
     function(step="finish", runs=[RUN])
-    assert RUN in made.bulk.built(deadline=never())
+    assert RUN in world.bulk.built(deadline=never())
 
 
 def test_the_page_in_progress_is_recovered_only_when_no_debt_is_left() -> None:
-    made = world(3)
-    made.db.on(after=lambda name, _: die() if name == "batch_write_item" else None)
+    world = make_world(3)
+    world.db.on(after=lambda name, _: die() if name == "batch_write_item" else None)
     with pytest.raises(KilledError):
-        made.work()
-    made.db.on()
-    made.later()
-    made.writes = RateLimiter(1, lambda: made.now)
-    made.writes.spend(100)
-    began = made.now
+        world.work()
+    world.db.on()
+    world.later()
+    world.writes = RateLimiter(1, lambda: world.now)
+    world.writes.spend(100)
+    began = world.now
     first: list[float] = []
-    made.db.on(before=lambda _, table: first.append(made.now) if table == "Things" else None)
-    made.work()
+    world.db.on(before=lambda _, table: first.append(world.now) if table == "Things" else None)
+    world.work()
     assert first[0] >= began + 100
 
 

@@ -64,7 +64,7 @@ class Site:
         self.check(RequestType="Update", ResourceProperties={"Model": model, "Owner": owner})
 
     def check(self, **event: Any) -> Any:
-        observer: Any = Mock(checked=lambda *told: self.reports.append(told))
+        observer: Any = Mock(checked=lambda *report: self.reports.append(report))
         return function.run(event, CONTEXT, BuildDependencies(self.builds, self.start, observer))
 
     def start(self, name: str, text: str) -> str:
@@ -121,11 +121,11 @@ class Site:
 @pytest.fixture
 def site() -> Site:
     """Let there be some things and a note before anything is deployed."""
-    made = Site()
+    new_site = Site()
     for number in range(3):
-        made.world.put(f"t{number}", x="1")
-    made.world.write("Notes", {"about": "t0", "number": 1, "text": "hello"})
-    return made
+        new_site.world.put(f"t{number}", x="1")
+    new_site.world.write("Notes", {"about": "t0", "number": 1, "text": "hello"})
+    return new_site
 
 
 @pytest.fixture
@@ -337,8 +337,8 @@ def test_cloudformation_gets_an_answer(
     site: Site, answers: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.world.model = replace(site.world.model, patterns=(THING,)).known_as("a")
-    made = BuildDependencies(site.builds, site.start, Mock())
-    handle_with(monkeypatch, lambda: made, **EVENT)
+    deps = BuildDependencies(site.builds, site.start, Mock())
+    handle_with(monkeypatch, lambda: deps, **EVENT)
     assert answers == [
         {
             "Status": "SUCCESS",
@@ -349,9 +349,9 @@ def test_cloudformation_gets_an_answer(
         }
     ]
     assert site.started
-    handle_with(monkeypatch, lambda: made, **EVENT, PhysicalResourceId="as before")
+    handle_with(monkeypatch, lambda: deps, **EVENT, PhysicalResourceId="as before")
     assert answers[1]["PhysicalResourceId"] == "as before", "another id would delete the resource"
-    assert handle_with(monkeypatch, lambda: made)["patterns"] == 1
+    assert handle_with(monkeypatch, lambda: deps)["patterns"] == 1
     assert len(answers) == 2, "a schedule expects no answer"
 
 

@@ -12,7 +12,7 @@ RUN = "sweep/*"
 
 
 @pytest.fixture
-def made() -> World:
+def world() -> World:
     """Let a thing be in the view, written by an older model, with a row that it had then."""
     world = World()
     world.put("a", x="1")
@@ -23,44 +23,44 @@ def made() -> World:
 
 
 def test_of_an_older_models_rows_those_that_are_derived_stay_and_the_others_go(
-    made: World,
+    world: World,
 ) -> None:
-    assert made.run(RUN) == {"items": 2, "deleted": 1}
-    assert set(made.view) == {("THING#a", "x")}
-    assert made.view["THING#a", "x"]["_model"] == {"S": OLD}, "it is not written again"
+    assert world.run(RUN) == {"items": 2, "deleted": 1}
+    assert set(world.view) == {("THING#a", "x")}
+    assert world.view["THING#a", "x"]["_model"] == {"S": OLD}, "it is not written again"
 
 
-def test_rows_of_this_model_that_nothing_derives_go_too(made: World) -> None:
+def test_rows_of_this_model_that_nothing_derives_go_too(world: World) -> None:
     """They stay behind where another model was deployed for a while, and taken back."""
-    made.view.clear()
-    made.sync("a")
-    made.row("Things/gone", "THING#gone", "x", made.fingerprint)
-    made.db.calls.clear()
-    assert made.run(RUN) == {"items": 2, "deleted": 1}
-    assert made.db.written(TABLE) == [("delete_item", TABLE)]
+    world.view.clear()
+    world.sync("a")
+    world.row("Things/gone", "THING#gone", "x", world.fingerprint)
+    world.db.calls.clear()
+    assert world.run(RUN) == {"items": 2, "deleted": 1}
+    assert world.db.written(TABLE) == [("delete_item", TABLE)]
 
 
-def test_rows_of_an_item_that_is_gone_go(made: World) -> None:
-    made.row("Things/gone", "THING#gone", "x")
-    made.row("Things/gone", "THING#gone", "y")
-    assert made.run(RUN)["deleted"] == 3
-    assert set(made.view) == {("THING#a", "x")}
+def test_rows_of_an_item_that_is_gone_go(world: World) -> None:
+    world.row("Things/gone", "THING#gone", "x")
+    world.row("Things/gone", "THING#gone", "y")
+    assert world.run(RUN)["deleted"] == 3
+    assert set(world.view) == {("THING#a", "x")}
 
 
-def test_rows_of_a_source_that_is_declared_no_more_go(made: World) -> None:
-    made.row("Parcels/1", "PARCEL#1", "x")
-    assert made.run(RUN)["deleted"] == 2
-    assert set(made.view) == {("THING#a", "x")}
+def test_rows_of_a_source_that_is_declared_no_more_go(world: World) -> None:
+    world.row("Parcels/1", "PARCEL#1", "x")
+    assert world.run(RUN)["deleted"] == 2
+    assert set(world.view) == {("THING#a", "x")}
 
 
-def test_rows_that_name_no_item_stay(made: World) -> None:
+def test_rows_that_name_no_item_stay(world: World) -> None:
     """They are no older model's: somebody else put them there, and verify reports them."""
-    made.row("", "Z", "ownerless")
-    made.row("Things", "Z", "no key")
-    made.row("Notes/a/not-a-number", "Z", "broken")
-    made.run(RUN)
-    assert made.db.written(TABLE) == [("delete_item", TABLE)]  # of the thing
-    assert set(made.view) == {
+    world.row("", "Z", "ownerless")
+    world.row("Things", "Z", "no key")
+    world.row("Notes/a/not-a-number", "Z", "broken")
+    world.run(RUN)
+    assert world.db.written(TABLE) == [("delete_item", TABLE)]  # of the thing
+    assert set(world.view) == {
         ("THING#a", "x"),
         ("Z", "ownerless"),
         ("Z", "no key"),
@@ -68,66 +68,66 @@ def test_rows_that_name_no_item_stay(made: World) -> None:
     }
 
 
-def test_rows_of_an_item_whose_view_raises_stay(made: World) -> None:
-    made.write("Things", {"id": "b"})
-    made.row("Things/b", "THING#b", "x")
-    assert made.run(RUN) == {"items": 3, "deleted": 1, "unjudged": 1}
-    assert ("THING#b", "x") in made.view
-    assert not made.queue.bodies
+def test_rows_of_an_item_whose_view_raises_stay(world: World) -> None:
+    world.write("Things", {"id": "b"})
+    world.row("Things/b", "THING#b", "x")
+    assert world.run(RUN) == {"items": 3, "deleted": 1, "unjudged": 1}
+    assert ("THING#b", "x") in world.view
+    assert not world.queue.bodies
 
 
 def test_an_item_whose_view_raises_only_when_it_is_reconciled_becomes_a_dead_letter(
-    made: World,
+    world: World,
 ) -> None:
     def change(name: str, table: str) -> None:
         if (name, table) == ("get_item", "Things"):
-            made.write("Things", {"id": "a"})
+            world.write("Things", {"id": "a"})
 
-    made.db.on(before=change)
-    assert made.run(RUN) == {"items": 2, "failed": 1}
-    (letter,) = map(json.loads, made.queue.bodies)
+    world.db.on(before=change)
+    assert world.run(RUN) == {"items": 2, "failed": 1}
+    (letter,) = map(json.loads, world.queue.bodies)
     assert (letter["owner"], letter["error"]["kind"]) == ("Things/a", "MissingAttributeError")
     assert letter["rows"] == [["THING#a", "dropped"]]
-    assert ("THING#a", "dropped") in made.view
+    assert ("THING#a", "dropped") in world.view
 
 
-def test_a_row_that_is_derived_again_meanwhile_stays(made: World) -> None:
+def test_a_row_that_is_derived_again_meanwhile_stays(world: World) -> None:
     def change(name: str, table: str) -> None:
         if (name, table) == ("get_item", "Things"):
-            made.db.on()
-            made.put("a", x="1", dropped="back")
-            made.sync("a")
+            world.db.on()
+            world.put("a", x="1", dropped="back")
+            world.sync("a")
 
-    made.db.on(before=change)
-    assert not made.run(RUN)["deleted"]
-    assert made.shown() == made.expected()
+    world.db.on(before=change)
+    assert not world.run(RUN)["deleted"]
+    assert world.shown() == world.expected()
 
 
-def test_a_sweep_of_one_source_leaves_the_others_alone(made: World) -> None:
-    made.row("Notes/a/1", "THING#a", "NOTE#1")
-    made.row("Parcels/1", "PARCEL#1", "x")
-    assert made.run("sweep/Notes") == {"items": 4, "deleted": 1}
-    assert ("THING#a", "NOTE#1") not in made.view
-    assert {("THING#a", "dropped"), ("PARCEL#1", "x")} <= set(made.view)
+def test_a_sweep_of_one_source_leaves_the_others_alone(world: World) -> None:
+    world.row("Notes/a/1", "THING#a", "NOTE#1")
+    world.row("Parcels/1", "PARCEL#1", "x")
+    assert world.run("sweep/Notes") == {"items": 4, "deleted": 1}
+    assert ("THING#a", "NOTE#1") not in world.view
+    assert {("THING#a", "dropped"), ("PARCEL#1", "x")} <= set(world.view)
 
 
 def test_killed_at_any_call_the_sweep_is_completed_by_the_next_run() -> None:
     for killed_at in range(100):
-        made = World(most=1)
+        world = World(most=1)
         for id_ in ("a", "b"):
-            made.put(id_, x="1")
-            made.sync(id_)
-            made.row(f"Things/{id_}", f"THING#{id_}", "dropped")
-        made.row("Parcels/1", "PARCEL#1", "x")
-        made.db.on(before=dies_from(killed_at))
+            world.put(id_, x="1")
+            world.sync(id_)
+            world.row(f"Things/{id_}", f"THING#{id_}", "dropped")
+        world.row("Parcels/1", "PARCEL#1", "x")
+        world.db.on(before=dies_from(killed_at))
         try:
-            made.run(RUN)
+            world.run(RUN)
         except KilledError:
-            made.db.on()
-            made.now += LEASE_SECONDS + 1
-            made.run(RUN)
+            world.db.on()
+            world.now += LEASE_SECONDS + 1
+            world.run(RUN)
         else:
             assert killed_at > 20
             return
-        assert made.shown() == made.expected()
+        assert world.shown() == world.expected()
     pytest.fail("it never came to an end")

@@ -27,51 +27,51 @@ from tests.support.fakes import TABLE, refusal
 SEGMENT = Segment(RUN, 0, 1)
 
 
-def world(things: int = 5, most: int = 2) -> World:
-    made = World(most=most)
-    for number in range(things):
-        made.put(f"t{number}", x=str(number), y="1")
-    return made
+def make_world(items: int = 5, most: int = 2) -> World:
+    world = World(most=most)
+    for number in range(items):
+        world.put(f"t{number}", x=str(number), y="1")
+    return world
 
 
-def states(made: World) -> list[tuple[list[Any], Any, bool]]:
+def states(world: World) -> list[tuple[list[Any], Any, bool]]:
     """List what the record had each time that it was written."""
-    said: list[tuple[list[Any], Any, bool]] = []
-    saved = made.db.put_item
+    recorded: list[tuple[list[Any], Any, bool]] = []
+    saved = world.db.put_item
 
-    def put_item(TableName: str, Item: Any, **asked: Any) -> Any:  # noqa: N803 - boto3's
-        answer = saved(TableName, Item, **asked)
+    def put_item(TableName: str, Item: Any, **request: Any) -> Any:  # noqa: N803 - boto3's
+        answer = saved(TableName, Item, **request)
         if TableName == PROGRESS:
-            (record,) = made.records()
-            said.append((record.intent, record.start, record.done))
+            (record,) = world.records()
+            recorded.append((record.intent, record.start, record.done))
         return answer
 
-    made.db.put_item = put_item  # type: ignore[method-assign]
-    return said
+    world.db.put_item = put_item  # type: ignore[method-assign]
+    return recorded
 
 
 def test_the_intent_precedes_the_write_of_a_page_and_the_next_intent_moves_the_checkpoint() -> None:
-    made = world(things=5, most=2)
-    said = states(made)
-    made.work()
-    ids = [[key["id"]["S"] for key in intent] for intent, _, _ in said]
+    world = make_world(items=5, most=2)
+    recorded = states(world)
+    world.work()
+    ids = [[key["id"]["S"] for key in intent] for intent, _, _ in recorded]
     assert ids == [[], ["t0", "t1"], ["t2", "t3"], ["t4"], []]
-    starts = [start and start["id"]["S"] for _, start, _ in said]
+    starts = [start and start["id"]["S"] for _, start, _ in recorded]
     assert starts == [None, None, "t1", "t3", None]
-    assert [done for _, _, done in said] == [False] * 4 + [True]
-    writes = made.db.written(PROGRESS, TABLE)
+    assert [done for _, _, done in recorded] == [False] * 4 + [True]
+    writes = world.db.written(PROGRESS, TABLE)
     intent, written = ("put_item", PROGRESS), ("batch_write_item", TABLE)
     assert writes == [intent, intent, written, intent, written, intent, written, intent]
 
 
 def test_pages_without_a_change_are_not_written_down_but_for_a_sign_of_life() -> None:
-    made = world(things=40, most=2)
-    made.run()
-    made.db.tables[PROGRESS].clear()
-    made.db.calls.clear()
-    made.work(watch=lambda _: made.sleep(ALIVE_SECONDS / 5))
-    assert made.db.written(TABLE) == []
-    assert len(made.db.written(PROGRESS)) == 2 + 20 // 6  # begun, ended, and one in six pages
+    world = make_world(items=40, most=2)
+    world.run()
+    world.db.tables[PROGRESS].clear()
+    world.db.calls.clear()
+    world.work(watch=lambda _: world.sleep(ALIVE_SECONDS / 5))
+    assert world.db.written(TABLE) == []
+    assert len(world.db.written(PROGRESS)) == 2 + 20 // 6  # begun, ended, and one in six pages
 
 
 @pytest.mark.parametrize("lost", ["before", "after"])
@@ -79,125 +79,125 @@ def test_killed_at_any_call_while_items_go_at_any_other_the_end_is_right(lost: s
     """The sync follows at once, so that what the worker writes afterwards is stale."""
     killed = 0
     for gone_at, killed_at in combinations_with_replacement(range(30), 2):
-        made = world(things=4, most=2)
+        world = make_world(items=4, most=2)
 
-        def change(made: World = made) -> None:
+        def change(world: World = world) -> None:
             for id_ in ("t0", "t2"):
-                made.delete(id_)
-                made.sync(id_)
-            made.put("t1", z="new")
-            made.sync("t1")
+                world.delete(id_)
+                world.sync(id_)
+            world.put("t1", z="new")
+            world.sync("t1")
 
         changes, kills = at_call(gone_at, change), dies_from(killed_at)
         if lost == "before":
-            made.db.on(before=each(changes, kills))
+            world.db.on(before=each(changes, kills))
         else:
-            made.db.on(before=changes, after=kills)
+            world.db.on(before=changes, after=kills)
         try:
-            made.run()
+            world.run()
         except KilledError:
             killed += 1
-            made.db.on()
-            made.delete("t3")
-            made.sync("t3")
-            made.later()
-            assert made.run() is not None
-        made.db.on()
-        assert made.shown() == made.expected(), (gone_at, killed_at)
-        assert made.records() == []
+            world.db.on()
+            world.delete("t3")
+            world.sync("t3")
+            world.later()
+            assert world.run() is not None
+        world.db.on()
+        assert world.shown() == world.expected(), (gone_at, killed_at)
+        assert world.records() == []
     assert killed > 200
 
 
 def test_a_segment_leased_by_another_worker_is_refused_with_the_seconds_left() -> None:
-    made = world()
-    made.db.on(before=dies_from(4))
+    world = make_world()
+    world.db.on(before=dies_from(4))
     with pytest.raises(KilledError):
-        made.work()
-    made.db.on()
-    made.now += 30
+        world.work()
+    world.db.on()
+    world.now += 30
     with pytest.raises(SegmentTakenError, match="lease expires in 150 seconds") as caught:
-        made.work()
+        world.work()
     assert caught.value.seconds == LEASE_SECONDS - 30
-    made.now += 150.1
-    assert made.work().done
+    world.now += 150.1
+    assert world.work().done
 
 
 def test_a_worker_that_has_lost_its_segment_never_writes_again() -> None:
-    made = world(things=6, most=2)
+    world = make_world(items=6, most=2)
 
     def lose(name: str, table: str) -> None:
         if (name, table) == ("scan", "Things"):
-            made.db.on()
-            made.later()
-            made.progress.take(SEGMENT, made.fingerprint, deadline=never())
-            made.db.calls.clear()
+            world.db.on()
+            world.later()
+            world.progress.take(SEGMENT, world.fingerprint, deadline=never())
+            world.db.calls.clear()
 
-    made.db.on(before=lose)
+    world.db.on(before=lose)
     with pytest.raises(SegmentTakenError):
-        made.work()
-    assert made.db.written(TABLE) == []
-    assert len(made.db.written(PROGRESS)) == 1  # which failed
-    (record,) = made.records()
+        world.work()
+    assert world.db.written(TABLE) == []
+    assert len(world.db.written(PROGRESS)) == 1  # which failed
+    (record,) = world.records()
     assert record.version == 2
 
 
 def test_a_slow_write_of_the_intent_leaves_no_time_for_the_page() -> None:
     """The lease was asked for long ago when the table took it: another may have the segment."""
-    made = world()
+    world = make_world()
 
     def slow(name: str, table: str) -> None:
-        if (name, table) == ("put_item", PROGRESS) and made.db.calls.count((name, table)) == 2:
-            made.now += WORK_SECONDS + 1
+        if (name, table) == ("put_item", PROGRESS) and world.db.calls.count((name, table)) == 2:
+            world.now += WORK_SECONDS + 1
 
-    made.db.on(before=slow)
+    world.db.on(before=slow)
     with pytest.raises(ServiceError, match="write rows of AdminViewTable: AWS answered OutOfTime"):
-        made.work()
-    assert made.db.written(TABLE) == []
-    assert made.records()[0].intent
+        world.work()
+    assert world.db.written(TABLE) == []
+    assert world.records()[0].intent
 
 
 def test_to_take_a_segment_slowly_is_not_to_have_it_for_longer() -> None:
-    made = world()
+    world = make_world()
     with pytest.raises(KilledError):
-        _killed_at_its_first_write(made)
-    made.later()
+        _killed_at_its_first_write(world)
+    world.later()
 
     def slow(name: str, table: str) -> None:
         if (name, table) == ("put_item", PROGRESS):
-            made.db.on()
-            made.now += WORK_SECONDS + 1
+            world.db.on()
+            world.now += WORK_SECONDS + 1
 
-    made.db.on(before=slow)
-    made.db.calls.clear()
+    world.db.on(before=slow)
+    world.db.calls.clear()
     with pytest.raises(ServiceError, match="OutOfTime"):
-        made.work()
-    assert made.db.written(TABLE) == []
+        world.work()
+    assert world.db.written(TABLE) == []
 
 
-def _killed_at_its_first_write(made: World) -> None:
+def _killed_at_its_first_write(world: World) -> None:
     def kill(_: str, table: str) -> None:
-        if table == TABLE and made.db.calls[-1][0] == "batch_write_item":
+        if table == TABLE and world.db.calls[-1][0] == "batch_write_item":
             raise KilledError
 
-    made.db.on(after=kill)
+    world.db.on(after=kill)
     try:
-        made.work()
+        world.work()
     finally:
-        made.db.on()
+        world.db.on()
 
 
 def test_an_answer_that_is_lost_is_no_loss() -> None:
     for lost in range(6):
-        made = world()
+        world = make_world()
         saves = iter(range(100))
 
         def lose(name: str, table: str, lost: int = lost, saves: Any = saves) -> None:
             if (name, table) == ("put_item", PROGRESS) and next(saves) == lost:
                 raise refusal("InternalServerError", status=500)
 
-        made.db.on(after=lose)
-        assert made.work().done
-        assert made.shown() == made.expected()
+        world.db.on(after=lose)
+        assert world.work().done
+        assert world.shown() == world.expected()
 
 
 @pytest.mark.parametrize(
@@ -212,80 +212,80 @@ def test_an_answer_that_is_lost_is_no_loss() -> None:
 def test_when_aws_refuses_the_segment_is_free_at_once_only_without_a_page_in_progress(
     call: str, table: str, *, left_at_once: bool
 ) -> None:
-    made = world(things=6, most=2)
+    world = make_world(items=6, most=2)
 
-    def refuse(*asked: str) -> None:
-        if asked == (call, table) and made.db.calls.count(asked) == 2:
+    def refuse(*request: str) -> None:
+        if request == (call, table) and world.db.calls.count(request) == 2:
             raise refusal("AccessDeniedException")
 
-    made.db.on(before=refuse)
+    world.db.on(before=refuse)
     with pytest.raises(ServiceError, match="AccessDeniedException"):
-        made.work()
-    (record,) = made.records()
+        world.work()
+    (record,) = world.records()
     assert record.counts["items"] == 2  # what is in progress is not counted
     assert bool(record.intent) is not left_at_once
-    made.db.on()
+    world.db.on()
     if not left_at_once:
         with pytest.raises(SegmentTakenError):
-            made.work()
-        made.later()
-    assert made.work().done
-    assert made.shown() == made.expected()
+            world.work()
+        world.later()
+    assert world.work().done
+    assert world.shown() == world.expected()
 
 
 def test_the_first_error_is_reported_though_the_lease_cannot_be_released() -> None:
-    made = world()
+    world = make_world()
 
     def refuse(name: str, _: str) -> None:
-        if name == "scan" or (name == "put_item" and ("scan", "Things") in made.db.calls):
+        if name == "scan" or (name == "put_item" and ("scan", "Things") in world.db.calls):
             raise refusal("AccessDeniedException")
 
-    made.db.on(before=refuse)
+    world.db.on(before=refuse)
     with pytest.raises(ServiceError, match="scan Things"):
-        made.work()
+        world.work()
 
 
 def test_failing_items_are_tolerated_up_to_a_limit_and_then_all_stops() -> None:
-    made = World(most=2)
+    world = World(most=2)
     for number in range(10):
-        made.write("Things", {"id": f"bad{number}"})
-    assert made.work(tolerated=10).counts["failed"] == 10
-    made.db.tables[PROGRESS].clear()
+        world.write("Things", {"id": f"bad{number}"})
+    assert world.work(tolerated=10).counts["failed"] == 10
+    world.db.tables[PROGRESS].clear()
     with pytest.raises(TooManyFailuresError, match="4 items failed in backfill/Things"):
-        made.work(tolerated=3)
-    (record,) = made.records()
+        world.work(tolerated=3)
+    (record,) = world.records()
     assert record.deadline == 0.0, "others may go on"
     assert record.counts["items"] == 4
-    assert made.work(tolerated=10).done
+    assert world.work(tolerated=10).done
 
 
 def test_it_stops_on_request_and_begins_no_page_that_it_could_not_end() -> None:
-    made = world(things=6, most=2)
-    stopped = made.work(stopped=lambda: bool(made.view))
+    world = make_world(items=6, most=2)
+    stopped = world.work(stopped=lambda: bool(world.view))
     assert (stopped.done, stopped.counts["items"]) == (False, 2)
-    ends = Deadline.after(PAGE_RESERVE + 1, lambda: made.now)
+    ends = Deadline.after(PAGE_RESERVE + 1, lambda: world.now)
 
     def slow(_: Any) -> None:
-        made.now += 2
+        world.now += 2
 
-    (record,) = made.records()
+    (record,) = world.records()
     assert record.deadline == 0.0
-    late = made.worker(watch=slow).work(SEGMENT, end=ends)
+    late = world.worker(watch=slow).work(SEGMENT, end=ends)
     assert (late.done, late.counts["items"]) == (False, 4)
-    assert made.work().done
-    assert made.shown() == made.expected()
+    assert world.work().done
+    assert world.shown() == world.expected()
 
 
 def test_a_note_too_large_makes_smaller_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = world(things=20, most=16)
+    world = make_world(items=20, most=16)
     monkeypatch.setattr(worker_module, "INTENT_LIMIT", 100)  # bytes: of five keys
-    said = states(made)
-    made.work()
-    assert max(len(intent) for intent, _, _ in said) == 4
-    assert made.shown() == made.expected()
-    made = world(things=3)
+    recorded = states(world)
+    world.work()
+    assert max(len(intent) for intent, _, _ in recorded) == 4
+    assert world.shown() == world.expected()
+    world = make_world(items=3)
     monkeypatch.setattr(worker_module, "INTENT_LIMIT", 1)
-    assert made.work().done, "one item is always taken"
+    assert world.work().done, "one item is always taken"
 
 
 @pytest.mark.parametrize(
@@ -301,23 +301,23 @@ def test_a_note_too_large_makes_smaller_pages(monkeypatch: pytest.MonkeyPatch) -
 def test_a_page_owes_the_budget_about_a_second_whatever_its_items_take(
     per_second: float | None, pages: list[int]
 ) -> None:
-    made = world(things=600, most=250)
-    made.writes = RateLimiter(per_second, lambda: made.now)
-    assert pages_of(made)[: len(pages)] == pages
+    world = make_world(items=600, most=250)
+    world.writes = RateLimiter(per_second, lambda: world.now)
+    assert pages_of(world)[: len(pages)] == pages
 
 
-def pages_of(made: World) -> list[int]:
+def pages_of(world: World) -> list[int]:
     turned: list[int] = []
-    made.work(watch=lambda record: turned.append(record.counts["items"]))
+    world.work(watch=lambda record: turned.append(record.counts["items"]))
     items = [0, *turned]
     return [after - before for before, after in pairwise(items)]
 
 
 def test_a_waiting_worker_renews_its_lease_and_stops_on_request() -> None:
-    made = world(things=4, most=2)
-    made.writes = RateLimiter(0.01, lambda: made.now)  # a page is paid back in minutes
-    began = made.now
-    record = made.work(stopped=lambda: made.now > began + 200)
+    world = make_world(items=4, most=2)
+    world.writes = RateLimiter(0.01, lambda: world.now)  # a page is paid back in minutes
+    began = world.now
+    record = world.work(stopped=lambda: world.now > began + 200)
     assert not record.done
-    assert made.now - began < 202
-    assert len(made.db.written(PROGRESS)) >= 200 // ALIVE_SECONDS
+    assert world.now - began < 202
+    assert len(world.db.written(PROGRESS)) >= 200 // ALIVE_SECONDS

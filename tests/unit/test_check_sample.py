@@ -245,27 +245,27 @@ def test_templates_that_no_row_can_match_are_errors_with_the_keys_of_the_rows(
     items = [{"id": f"p-{n}", "kind": "dog", "born": "2020"} for n in range(5)]
     status, lines = check(*sample(*items))
 
-    def found(variable: str, text: str, level: str = "error") -> str:
+    def expected_line(variable: str, text: str, level: str = "error") -> str:
         return f"{app.line('views/pets.py', variable)}: {level}: {text}"
 
     def unmatched(variable: str, name: str, text: str) -> str:
         reason = f"access pattern {name!r} can return no row of the sample: it expects that {text}"
-        return found(variable, reason)
+        return expected_line(variable, reason)
 
     near = "but SK of the rows that fit its other conditions is 'DETAILS'"
     assert status == 1
     assert lines == [
-        found(
+        expected_line(
             "def horse",
             "view 'horse' applies to no item of the sample, so it is not checked",
             "warning",
         ),
-        found(
+        expected_line(
             "by_owner =",
             "no row of the sample is in index 'ByOwner', so of-owner would return nothing; give "
             "rows an entry in it, or add an item to the sample",
         ),
-        found(
+        expected_line(
             "ages =",
             "no row of the sample contributes to total 'Ages', so per-age would return nothing; "
             "let rows contribute to it, or add an item to the sample",
@@ -281,7 +281,7 @@ def test_templates_that_no_row_can_match_are_errors_with_the_keys_of_the_rows(
         unmatched("too_low =", "too-low", f"SK is in the range 'C#{{x}}', {near}"),
         unmatched("outside =", "outside", f"SK is in the range 'E#{{x}}' to 'F#{{y}}', {near}"),
         unmatched("by_kind =", "by-kind", "kind is 'KIND#{kind}', but kind is 'dog'"),
-        found(
+        expected_line(
             "of_kind =",
             "join 'kennel' of access pattern 'of-kind' can find no row of the sample: no row has a "
             "PK like 'KENNEL#{kind}' and an SK like 'DETAILS'",

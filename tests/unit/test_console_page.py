@@ -153,8 +153,8 @@ def test_an_attribute_that_every_object_inherits_is_an_attribute(tmp_path: Path)
         for name in names
     )
     values = "format.columns(rows).map((column) => rows.map((row) => column.value(row) ?? null))"
-    found = in_node(tmp_path, f"(() => {{ const rows = [{rows}]; return {values}; }})()")
-    assert found == [["x" if row == column else None for row in range(3)] for column in range(3)]
+    cells = in_node(tmp_path, f"(() => {{ const rows = [{rows}]; return {values}; }})()")
+    assert cells == [["x" if row == column else None for row in range(3)] for column in range(3)]
 
 
 @pytest.mark.parametrize(

@@ -54,11 +54,11 @@ class FakeAws:
 
     def _result(self, query: dict[str, Any]) -> dict[str, Any]:
         metric = query["MetricStat"]["Metric"]
-        names = {one["Name"]: one["Value"] for one in metric["Dimensions"]}
+        names = {dimension["Name"]: dimension["Value"] for dimension in metric["Dimensions"]}
         assert names["service"] == SERVICE
         value = self.values.get((names["source"], metric["MetricName"]))
-        found = [] if value is None else [value]
-        return {"Id": query["Id"], "Timestamps": [AT] * len(found), "Values": found}
+        values = [] if value is None else [value]
+        return {"Id": query["Id"], "Timestamps": [AT] * len(values), "Values": values}
 
 
 def read(aws: FakeAws, clock: list[float] | None = None) -> StageStatus:
@@ -89,8 +89,8 @@ HEALTHY = {
 
 def test_a_source_is_described_by_its_metrics() -> None:
     facts = read(FakeAws(HEALTHY, [{"AlarmName": f"{SERVICE}-lag-Orders", "StateValue": "OK"}]))
-    found = facts.status().as_dict()
-    (orders,) = found["sources"]
+    status = facts.status().as_dict()
+    (orders,) = status["sources"]
     assert orders["lag"] == {
         "value": 1.5,
         "unit": "seconds",
@@ -101,14 +101,14 @@ def test_a_source_is_described_by_its_metrics() -> None:
     assert (orders["drift"]["value"], orders["verified"]["complete"]) == (0, True)
     assert orders["verified"]["checked"]["value"] == 300
     assert orders["state"] == "healthy"
-    assert found["alarms"] == {
+    assert status["alarms"] == {
         "known": True,
         "reason": None,
         "ringing": [],
         "ok": 1,
         "noData": 0,
     }
-    assert found["pending"] == [{"pattern": "orders-by-status", "servedBy": "GSI1"}]
+    assert status["pending"] == [{"pattern": "orders-by-status", "servedBy": "GSI1"}]
 
 
 def test_metrics_without_data_are_unknown_and_not_zero() -> None:
@@ -121,12 +121,12 @@ def test_metrics_without_data_are_unknown_and_not_zero() -> None:
 
 
 def test_a_refused_call_is_the_reason() -> None:
-    found = read(FakeAws(HEALTHY, refused={"GetMetricData", "DescribeAlarms"})).status().as_dict()
-    (orders,) = found["sources"]
+    status = read(FakeAws(HEALTHY, refused={"GetMetricData", "DescribeAlarms"})).status().as_dict()
+    (orders,) = status["sources"]
     assert orders["lag"]["value"] is None
     assert "AccessDenied" in orders["lag"]["reason"]
-    assert found["alarms"]["known"] is False
-    assert "AccessDenied" in found["alarms"]["reason"]
+    assert status["alarms"]["known"] is False
+    assert "AccessDenied" in status["alarms"]["reason"]
 
 
 def test_an_alarm_that_rings_is_a_problem() -> None:
@@ -136,10 +136,10 @@ def test_an_alarm_that_rings_is_a_problem() -> None:
         "StateUpdatedTimestamp": AT,
         "AlarmDescription": "read the runbook",
     }
-    found = read(FakeAws(HEALTHY, [alarm])).status().as_dict()
-    assert found["state"] == "problem"
-    assert found["alarms"]["ringing"][0]["name"] == "lag-Orders"
-    assert found["problems"] == ["alarm lag-Orders rings"]
+    status = read(FakeAws(HEALTHY, [alarm])).status().as_dict()
+    assert status["state"] == "problem"
+    assert status["alarms"]["ringing"][0]["name"] == "lag-Orders"
+    assert status["problems"] == ["alarm lag-Orders rings"]
 
 
 def test_a_status_is_kept_for_half_a_minute() -> None:
@@ -221,12 +221,18 @@ def test_the_last_verification_of_a_source_counts() -> None:
     assert all(map(is_verification, completions))
     assert not is_verification("backfill/Orders")
     assert not is_verification("verify-totals/*"), "it compares no rows with items"
-    found = verification_of("Orders", completions)
-    assert (found["verified_at"], found["checked"].value, found["drift"].value) == (20.0, 7, 0)
-    assert not found["verification_complete"]
+    verification = verification_of("Orders", completions)
+    assert (
+        verification["verified_at"],
+        verification["checked"].value,
+        verification["drift"].value,
+    ) == (20.0, 7, 0)
+    assert not verification["verification_complete"]
     rows = {"at": 21.0, "counts": {"Orders/left": 2, "Orders/rows": 9}}
-    found = verification_of("Orders", completions | {"daily-verify-rows/*": rows})
-    assert (found["drift"].value, found["verification_complete"]) == (2, True)
-    found = verification_of("Orders", completions | {"daily-verify-rows/*": rows | {"at": 19.0}})
-    assert not found["verification_complete"], "of an earlier verification"
+    verification = verification_of("Orders", completions | {"daily-verify-rows/*": rows})
+    assert (verification["drift"].value, verification["verification_complete"]) == (2, True)
+    verification = verification_of(
+        "Orders", completions | {"daily-verify-rows/*": rows | {"at": 19.0}}
+    )
+    assert not verification["verification_complete"], "of an earlier verification"
     assert verification_of("Users", {})["verification_reason"] == NO_VERIFICATION

@@ -22,12 +22,12 @@ from tests.support.model import FAVOURITE, order, registry
 ORDERS = ("--source", "Orders", "--changes", "100")
 
 
-def run(*words: str, given: str | None = None) -> Any:
-    return CliRunner().invoke(app, ["cost", *words], input=given, env={"COLUMNS": "100"})
+def run(*words: str, stdin: str | None = None) -> Any:
+    return CliRunner().invoke(app, ["cost", *words], input=stdin, env={"COLUMNS": "100"})
 
 
-def told(*words: str, given: str | None = None) -> Any:
-    done = run(*words, "--json", given=given)
+def estimate(*words: str, stdin: str | None = None) -> Any:
+    done = run(*words, "--json", stdin=stdin)
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
@@ -36,40 +36,40 @@ def test_a_load_in_options_is_the_same_as_in_a_file(tmp_path: Path) -> None:
     file = tmp_path / "load.json"
     file.write_text(EXAMPLE)
     options = ("--rows", "3", "--row-bytes", "600", "--unchanged", "0.25", "--index", "GSI1=1:0.5")
-    found = told(*ORDERS, *options)
-    assert found == told("--load", str(file)) == told("--load", "-", given=EXAMPLE)
-    (bill,) = found["bills"]
+    estimated = estimate(*ORDERS, *options)
+    assert estimated == estimate("--load", str(file)) == estimate("--load", "-", stdin=EXAMPLE)
+    (bill,) = estimated["bills"]
     assert bill["name"] == "Orders"
     assert bill["lines"]["writes to GSI1"]["adminview"] == pytest.approx(182.25)
     assert bill["lines"]["writes to Owner"] == {"adminview": pytest.approx(48.6), "baseline": None}
 
 
 def test_what_is_printed_can_be_given_again() -> None:
-    found = told("--load", "-", given=EXAMPLE)
-    loads = {one["name"]: one["load"] for one in found["bills"]}
-    again = told("--load", "-", given=json.dumps(loads))
-    assert again["bills"] == found["bills"]
+    estimated = estimate("--load", "-", stdin=EXAMPLE)
+    loads = {bill["name"]: bill["load"] for bill in estimated["bills"]}
+    again = estimate("--load", "-", stdin=json.dumps(loads))
+    assert again["bills"] == estimated["bills"]
     assert again["assumed"] == []
 
 
 def test_lines_add_up_to_the_sums() -> None:
-    given = '{"Orders": {"changesPerSecond": 100}, "Users": {"changesPerSecond": 3, "items": 1e7}}'
-    found = told("--load", "-", given=given)
-    for bill in (*found["bills"], found["total"]):
-        for way in ("adminview", "baseline"):
-            lines = sum(line[way] or 0 for line in bill["lines"].values())
-            assert bill["month"][way] == pytest.approx(lines)
+    loads = '{"Orders": {"changesPerSecond": 100}, "Users": {"changesPerSecond": 3, "items": 1e7}}'
+    estimated = estimate("--load", "-", stdin=loads)
+    for bill in (*estimated["bills"], estimated["total"]):
+        for side in ("adminview", "baseline"):
+            lines = sum(line[side] or 0 for line in bill["lines"].values())
+            assert bill["month"][side] == pytest.approx(lines)
         assert bill["ratio"] == pytest.approx(
             bill["month"]["baseline"] / bill["month"]["adminview"]
         )
-    months = [one["month"]["adminview"] for one in found["bills"]]
-    assert found["total"]["month"]["adminview"] == pytest.approx(sum(months))
-    assert found["total"]["changesPerSecond"] == 103
+    months = [bill["month"]["adminview"] for bill in estimated["bills"]]
+    assert estimated["total"]["month"]["adminview"] == pytest.approx(sum(months))
+    assert estimated["total"]["changesPerSecond"] == 103
 
 
 def test_people_see_each_source_the_sum_the_prices_and_what_was_assumed() -> None:
-    given = '{"Orders": {"changesPerSecond": 100}, "Users": {"changesPerSecond": 3, "rows": 2}}'
-    done = run("--load", "-", given=given)
+    loads = '{"Orders": {"changesPerSecond": 100}, "Users": {"changesPerSecond": 3, "rows": 2}}'
+    done = run("--load", "-", stdin=loads)
     assert done.exit_code == 0
     shown = " ".join(done.stdout.split())
     for words in (
@@ -86,7 +86,7 @@ def test_people_see_each_source_the_sum_the_prices_and_what_was_assumed() -> Non
 
 
 def test_nothing_at_all_costs_nothing_a_change() -> None:
-    (bill,) = told("--source", "Orders", "--changes", "0")["bills"]
+    (bill,) = estimate("--source", "Orders", "--changes", "0")["bills"]
     assert bill["perMillionChanges"] == {"adminview": None, "baseline": None}
     assert bill["month"]["baseline"] == 0
     assert run("--source", "Orders", "--changes", "0").exit_code == 0
@@ -103,10 +103,10 @@ def test_a_rate_is_shown_as_people_write_it(changes: str, shown: str) -> None:
 def test_other_prices_are_used_and_printed(tmp_path: Path) -> None:
     file = tmp_path / "prices.json"
     file.write_text('{"region": "eu-west-1", "write_units": 0}')
-    found = told(*ORDERS, "--prices", str(file))
-    assert found["prices"]["region"] == "eu-west-1"
-    assert found["prices"]["log_bytes"] == Prices().log_bytes
-    assert found["bills"][0]["lines"]["writes to the table"] == {"adminview": 0, "baseline": 0}
+    estimated = estimate(*ORDERS, "--prices", str(file))
+    assert estimated["prices"]["region"] == "eu-west-1"
+    assert estimated["prices"]["log_bytes"] == Prices().log_bytes
+    assert estimated["bills"][0]["lines"]["writes to the table"] == {"adminview": 0, "baseline": 0}
 
 
 def test_a_sample_gives_rows_sizes_and_indexes_and_options_override_it(
@@ -114,13 +114,13 @@ def test_a_sample_gives_rows_sizes_and_indexes_and_options_override_it(
 ) -> None:
     file = tmp_path / "orders.json"
     file.write_text(json.dumps([order(), FAVOURITE]))
-    found = told(*ORDERS, "--row-bytes", "2000", "--items-file", str(file))
-    load = found["bills"][0]["load"]
+    estimated = estimate(*ORDERS, "--row-bytes", "2000", "--items-file", str(file))
+    load = estimated["bills"][0]["load"]
     assert load["rows"] == 2  # an order with two products, and a favourite
     assert load["rowBytes"] == 2000
-    members = {name: one["rows"] for name, one in load["indexes"].items()}
+    members = {name: index["rows"] for name, index in load["indexes"].items()}
     assert members == {"GSI1": 0.5, "GSI2": 1.0, "OrderDashboard": 0.5}
-    assert "From 2 sampled items: itemBytes, rows, indexes" in found["assumed"]
+    assert "From 2 sampled items: itemBytes, rows, indexes" in estimated["assumed"]
     assert "user-123" not in run(*ORDERS, "--items-file", str(file)).output
 
 
@@ -137,30 +137,30 @@ def test_a_file_of_items_of_several_sources_gives_those_of_one(tmp_path: Path) -
 
 def test_items_are_read_as_people_write_them_and_as_aws_prints_them() -> None:
     normalize_number = {name: encode(value) for name, value in order().items()}
-    for given in (
+    for document in (
         order(),
         [order()],
         normalize_number,
         {"Item": normalize_number},
         {"Items": [normalize_number], "Count": 1},
     ):
-        assert parse_items(given) == [normalize_number]
+        assert parse_items(document) == [normalize_number]
 
 
-@pytest.mark.parametrize("given", [None, [], {}, 3, [3], {"Items": []}, [{}]])
-def test_what_is_no_item_is_refused(given: object) -> None:
+@pytest.mark.parametrize("document", [None, [], {}, 3, [3], {"Items": []}, [{}]])
+def test_what_is_no_item_is_refused(document: object) -> None:
     with pytest.raises(SettingsError, match="expected an item or a list of items"):
-        parse_items(given)
+        parse_items(document)
 
 
 def test_items_that_no_view_is_for_have_no_rows() -> None:
     strange = {"CustomerId": encode("user-123"), "SK": encode("BASKET#1")}
-    found = describe(registry().source("Orders"), [strange], registry())
-    assert (found["rows"], found["rowBytes"], found["indexes"]) == (0, 0, {})
+    load = describe(registry().source("Orders"), [strange], registry())
+    assert (load["rows"], load["rowBytes"], load["indexes"]) == (0, 0, {})
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "reason"),
     [
         ((), "give exactly one of --load"),
         ((*ORDERS, "--measured"), "give exactly one of --load"),
@@ -172,10 +172,10 @@ def test_items_that_no_view_is_for_have_no_rows() -> None:
         (("--measured", "--hours", "0"), "greater than or equal to 1"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(words: tuple[str, ...], said: str) -> None:
+def test_options_that_make_no_sense_are_refused(words: tuple[str, ...], reason: str) -> None:
     done = run(*words)
     assert done.exit_code == 2
-    assert said in " ".join(done.output.replace("│", " ").split())
+    assert reason in " ".join(done.output.replace("│", " ").split())
 
 
 # A number that is none; the rest is an order.
@@ -194,7 +194,7 @@ ODD = json.dumps(
 
 
 @pytest.mark.parametrize(
-    ("words", "given", "said"),
+    ("words", "stdin", "reason"),
     [
         (("--source", "Orders"), "", "Orders: changesPerSecond is missing"),
         (("--source", "Order", "--changes", "1"), "", "unknown source 'Order'"),
@@ -221,35 +221,35 @@ ODD = json.dumps(
     ],
 )
 def test_what_cannot_be_estimated_is_reported(
-    words: tuple[str, ...], given: str, said: str
+    words: tuple[str, ...], stdin: str, reason: str
 ) -> None:
-    done = run(*words, given=given)
+    done = run(*words, stdin=stdin)
     assert isinstance(done.exception, UsageError)
-    assert said in str(done.exception)
+    assert reason in str(done.exception)
     assert "secret" not in str(done.exception)
 
 
 def test_warm_throughput_is_charged_once_for_the_table_and_each_index(tmp_path: Path) -> None:
-    assert "warmThroughput" not in told(*ORDERS)
-    found = told(*ORDERS, "--peak-wcu", "20000")
+    assert "warmThroughput" not in estimate(*ORDERS)
+    estimated = estimate(*ORDERS, "--peak-wcu", "20000")
     names = ["the view table", *(index.name for index in registry().indexes)]
     raised = dict.fromkeys(names, 16_000)
     dollars = len(names) * 16 * Prices().warm_throughput
-    assert found["warmThroughput"] == {
+    assert estimated["warmThroughput"] == {
         "peakWriteUnits": 20_000,
         "raised": raised,
         "dollars": pytest.approx(dollars),
     }
-    assert found["bills"] == told(*ORDERS)["bills"], "it is no monthly cost"
+    assert estimated["bills"] == estimate(*ORDERS)["bills"], "it is no monthly cost"
     assert f"${dollars:,.2f}" in run(*ORDERS, "--peak-wcu", "20000").output
     file = tmp_path / "prices.json"
     file.write_text('{"warm_throughput": 1}')
-    other = told(*ORDERS, "--peak-wcu", "20000", "--prices", str(file))
+    other = estimate(*ORDERS, "--peak-wcu", "20000", "--prices", str(file))
     assert other["warmThroughput"]["dollars"] == len(names) * 16
 
 
 def test_a_peak_that_a_new_table_takes_costs_nothing() -> None:
-    assert told(*ORDERS, "--peak-wcu", "4000")["warmThroughput"]["dollars"] == 0
+    assert estimate(*ORDERS, "--peak-wcu", "4000")["warmThroughput"]["dollars"] == 0
     assert "already" in run(*ORDERS, "--peak-wcu", "4000").output
 
 

@@ -19,7 +19,7 @@ from infra.stages import PROD
 from tests.support.model import registry
 from tests.support.scale_tables import RESERVED, limits
 
-NAMES = [one.name for one in registry().indexes if one != OWNER_INDEX]
+NAMES = [index.name for index in registry().indexes if index != OWNER_INDEX]
 SHARE = st.floats(0, 1)
 # None, or at least one in eleven days: of less, floats have too few digits to be compared.
 AMOUNT = st.just(0.0) | st.floats(1e-6, 100_000)
@@ -44,9 +44,9 @@ def loads_of_orders(draw: st.DrawFn) -> SourceLoad:
     )
 
 
-def at_most(one: float, other: float) -> bool:
+def at_most(value: float, other: float) -> bool:
     """Compare as far as floats are exact."""
-    return one <= other * (1 + 1e-9) + 1e-9
+    return value <= other * (1 + 1e-9) + 1e-9
 
 
 def bill(load: SourceLoad, method: SyncMethod = ADMINVIEW) -> Bill:
@@ -124,11 +124,11 @@ def test_a_description_survives_json(load: SourceLoad) -> None:
 
 @given(st.lists(loads_of_orders(), min_size=1, max_size=4))
 def test_bills_of_several_sources_add_up(several: list[SourceLoad]) -> None:
-    changes = sum(one.changes for one in several)
+    changes = sum(load.changes for load in several)
     assume(changes)
-    bills = [bill(one) for one in several]
+    bills = [bill(load) for load in several]
     total = sum_bills(bills)
-    assert sum(total.values()) == pytest.approx(sum(sum(one.values()) for one in bills))
+    assert sum(total.values()) == pytest.approx(sum(sum(lines.values()) for lines in bills))
     each = per_million(total, changes)
     assert each is not None
     assert each * changes * 30 * 86400 / 1e6 == pytest.approx(sum(total.values()))

@@ -63,15 +63,15 @@ class CountingClient(Client):
         assert len(MetricDataQueries) <= 500
         self.here.asked_for.append((StartTime, EndTime))
         place = int(NextToken)
-        one = MetricDataQueries[place]
-        metric, values = one["MetricStat"]["Metric"], []
-        assert one["MetricStat"]["Stat"] == "Sum"
+        query = MetricDataQueries[place]
+        metric, values = query["MetricStat"]["Metric"], []
+        assert query["MetricStat"]["Stat"] == "Sum"
         where = tuple((at["Name"], at["Value"]) for at in metric["Dimensions"])
         known = (metric["Namespace"], metric["MetricName"], where)
         if known in self.here.metrics:
             values = [self.here.metrics[known] / 4, self.here.metrics[known] * 3 / 4]
         more = {"NextToken": str(place + 1)} if place + 1 < len(MetricDataQueries) else {}
-        return {"MetricDataResults": [{"Id": one["Id"], "Values": values}], **more}
+        return {"MetricDataResults": [{"Id": query["Id"], "Values": values}], **more}
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_whole_hours_are_looked_at(here: Counting) -> None:
 
 
 def test_what_was_not_counted_is_named_with_what_is_taken_for_it(here: Counting) -> None:
-    here.metrics = {known: one for known, one in here.metrics.items() if known[0] == NAMESPACE}
+    here.metrics = {known: value for known, value in here.metrics.items() if known[0] == NAMESPACE}
     here.recovery = "DISABLED"
     compared = compare_observed(here.observe())
     assert compared.ours.units[TABLE] == 16  # rows
@@ -179,9 +179,9 @@ def test_the_command_finds_the_deployment_and_says_whose_prices_these_are(
 ) -> None:
     done = run(here, monkeypatch, "--json", "--stage", "dev")
     assert done.exit_code == 0, done.exception
-    found = json.loads(done.stdout)
-    assert [one["name"] for one in found["bills"]] == ["all sources"]
-    assert "The deployment is in eu-west-1; the prices are of us-east-1" in found["assumed"]
+    printed = json.loads(done.stdout)
+    assert [bill["name"] for bill in printed["bills"]] == ["all sources"]
+    assert "The deployment is in eu-west-1; the prices are of us-east-1" in printed["assumed"]
     shown = " ".join(run(here, monkeypatch).stdout.split())
     assert "all sources: 10 changes per second" in shown
     assert "Assumed for all sources: no metrics of Payments, Products, Users" in shown

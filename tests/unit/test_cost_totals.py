@@ -107,7 +107,7 @@ def test_a_sample_tells_what_its_rows_contribute() -> None:
 
 
 @pytest.mark.parametrize(
-    ("totals", "said"),
+    ("totals", "reason"),
     [
         ([], "Orders.totals is []; expected"),
         ({"Sales": {"updates": 1}}, "unknown total; the view files declare OrdersByStatus"),
@@ -116,8 +116,8 @@ def test_a_sample_tells_what_its_rows_contribute() -> None:
         ({"DailySales": {"updates": 1, "groups": "x"}}, "Orders.totals.DailySales.groups is 'x'"),
     ],
 )
-def test_a_load_that_cannot_be_is_refused(totals: Any, said: str) -> None:
-    with pytest.raises(SettingsError, match=said.replace("[]", r"\[\]").replace("{}", r"\{\}")):
+def test_a_load_that_cannot_be_is_refused(totals: Any, reason: str) -> None:
+    with pytest.raises(SettingsError, match=reason.replace("[]", r"\[\]").replace("{}", r"\{\}")):
         read_loads({"Orders": {"changesPerSecond": 1, "totals": totals}}, REGISTRY)
 
 

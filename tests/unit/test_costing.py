@@ -27,9 +27,9 @@ def work(figures: Figures = FREE, **load: Any) -> Work:
 
 def row(size: int, **keys: str) -> Any:
     """Make a row of about *size* bytes."""
-    found = {"PK": {"S": "P"}, "SK": {"S": "S"}, "_owner": {"S": "o"}}
-    found |= {name: {"S": value} for name, value in keys.items()}
-    return {**found, "data": {"M": {"text": {"S": "x" * size}}}}
+    keys_of_row = {"PK": {"S": "P"}, "SK": {"S": "S"}, "_owner": {"S": "o"}}
+    keys_of_row |= {name: {"S": value} for name, value in keys.items()}
+    return {**keys_of_row, "data": {"M": {"text": {"S": "x" * size}}}}
 
 
 def test_a_row_takes_what_dynamodb_takes_for_it() -> None:
@@ -104,7 +104,7 @@ def test_a_bill_multiplies_a_month() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("prices", "reason"),
     [
         ([], "found list; expected an object with region"),
         ({"writes": 1}, "unknown 'writes'; expected region, as_of, write_units"),
@@ -113,13 +113,13 @@ def test_a_bill_multiplies_a_month() -> None:
         ({"as_of": 2026}, "as_of is 2026; expected text"),
     ],
 )
-def test_prices_that_make_no_sense_are_refused(given: object, said: str) -> None:
-    with pytest.raises(Exception, match=said):
-        Prices().override(given)
+def test_prices_that_make_no_sense_are_refused(prices: object, reason: str) -> None:
+    with pytest.raises(Exception, match=reason):
+        Prices().override(prices)
 
 
 def test_a_description_is_read() -> None:
-    given = {
+    loads = {
         "Orders": {
             "changesPerSecond": 100,
             "rows": 3,
@@ -128,14 +128,14 @@ def test_a_description_is_read() -> None:
             "indexes": {"GSI1": {"rows": 1, "moves": 0.5}},
         }
     }
-    (load,) = read_loads(given, registry())
+    (load,) = read_loads(loads, registry())
     assert load.written == 75
     assert load.indexes == {"GSI1": IndexLoad(1.0, 0.5)}
-    assert str(given).replace("'", '"') == EXAMPLE
+    assert str(loads).replace("'", '"') == EXAMPLE
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("loads", "reason"),
     [
         ([], "expected an object such as"),
         ({}, "expected an object such as"),
@@ -161,9 +161,9 @@ def test_a_description_is_read() -> None:
         ),
     ],
 )
-def test_a_description_that_makes_no_sense_is_refused(given: object, said: str) -> None:
-    with pytest.raises(Exception, match=said):
-        read_loads(given, registry())
+def test_a_description_that_makes_no_sense_is_refused(loads: object, reason: str) -> None:
+    with pytest.raises(Exception, match=reason):
+        read_loads(loads, registry())
 
 
 def test_the_function_is_the_one_that_is_deployed() -> None:

@@ -36,8 +36,8 @@ class Counted(HttpClient):
 
     def calls(self, operation: str, bodies: Iterable[bytes], *_: object) -> Iterator[Any]:
         assert operation == "BatchWriteItem"
-        for one in bodies:
-            self.bodies.append(one)
+        for body in bodies:
+            self.bodies.append(body)
             yield {"UnprocessedItems": {}}
 
 
@@ -46,12 +46,12 @@ def prepared(records: list[Any]) -> Batch:
 
 
 def sent(records: list[Any]) -> list[bytes]:
-    way = Counted()
-    outcome = ViewTable(HttpBatchWriter(way), TABLE, NO_WAIT).write(
+    client = Counted()
+    outcome = ViewTable(HttpBatchWriter(client), TABLE, NO_WAIT).write(
         prepared(records).writes, deadline=Deadline.after(60)
     )
     assert not outcome.unwritten
-    return way.bodies
+    return client.bodies
 
 
 @pytest.mark.parametrize(

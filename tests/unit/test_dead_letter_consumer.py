@@ -33,8 +33,8 @@ def sqs() -> FakeSqs:
 
 
 def test_dead_letters_are_received_with_their_attributes_of_sqs(sqs: FakeSqs) -> None:
-    one, two = consumer(sqs).take(deadline=soon())
-    assert one == Message("m-1", "m-1/1", "one", AT + 0.5, 2)
+    first, two = consumer(sqs).take(deadline=soon())
+    assert first == Message("m-1", "m-1/1", "one", AT + 0.5, 2)
     assert two.body == "two"
     assert sqs.requests[0]["WaitTimeSeconds"] == 1, "or not all servers are asked"
 

@@ -36,9 +36,9 @@ def rows(item: Item) -> Iterator[Row]:
 
 
 def module(name: str, **declared: Any) -> ModuleType:
-    made = ModuleType(name)
-    made.__dict__.update(declared)
-    return made
+    declared_in = ModuleType(name)
+    declared_in.__dict__.update(declared)
+    return declared_in
 
 
 def declare(**declared: Any) -> Registry:
@@ -58,23 +58,23 @@ def test_two_sources_of_one_table_are_refused_with_both_files() -> None:
 
 
 def test_two_patterns_of_one_name_are_refused_with_both_files() -> None:
-    one = module("one", orders=orders, rows=view(orders)(rows), a=AccessPattern("all", "X"))
+    first = module("one", orders=orders, rows=view(orders)(rows), a=AccessPattern("all", "X"))
     two = module("two", a=AccessPattern("all", "Y"))
     with pytest.raises(DeclarationError, match="the same name, 'all': declared in one and in two"):
-        Registry.of([one, two])
+        Registry.of([first, two])
 
 
 def test_two_indexes_of_one_name_are_refused_with_both_files() -> None:
-    one = module("one", orders=orders, rows=view(orders)(rows), a=Index("GSI1", partition="a"))
+    first = module("one", orders=orders, rows=view(orders)(rows), a=Index("GSI1", partition="a"))
     two = module("two", b=Index("GSI1", partition="b"))
     with pytest.raises(DeclarationError, match="the same name, 'GSI1': declared in one and in two"):
-        Registry.of([one, two])
+        Registry.of([first, two])
 
 
 def test_an_index_that_two_files_share_is_one_index() -> None:
     shared = Index("GSI1", partition="a")
-    one = module("one", orders=orders, rows=view(orders)(rows), shared=shared)
-    assert Registry.of([one, module("two", shared=shared)]).indexes[0] is shared
+    first = module("one", orders=orders, rows=view(orders)(rows), shared=shared)
+    assert Registry.of([first, module("two", shared=shared)]).indexes[0] is shared
 
 
 def test_a_view_on_an_unknown_source_is_refused_with_those_that_exist() -> None:

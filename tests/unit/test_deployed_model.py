@@ -95,8 +95,8 @@ def test_an_index_that_the_stack_does_not_know_is_not_ours(cloud: Cloud) -> None
     assert cloud.table
     extra = cloud.table["GlobalSecondaryIndexes"][0] | {"IndexName": "ByHand"}
     cloud.table["GlobalSecondaryIndexes"].append(extra)
-    found = {one.name: one.ours for one in read(cloud).indexes or ()}
-    assert found == {"ByStatus": True, "Owner": True, "ByHand": False}
+    ours = {index.name: index.ours for index in read(cloud).indexes or ()}
+    assert ours == {"ByStatus": True, "Owner": True, "ByHand": False}
 
 
 def test_an_index_that_is_being_deleted_stands_in_nobodys_way(cloud: Cloud) -> None:
@@ -107,8 +107,8 @@ def test_an_index_that_is_being_deleted_stands_in_nobodys_way(cloud: Cloud) -> N
     cloud.table["GlobalSecondaryIndexes"][0]["IndexStatus"] = "DELETING"
     del cloud.stacks["team-AdminView-dev-View"]
     client: Any = cloud
-    found = (Tables(client, "team-AdminViewTable", lambda: 7.0).indexes() or [])[0]
-    plan = make_plan(Deployed(indexes=(found,)), OLD, 0.0)
+    index = (Tables(client, "team-AdminViewTable", lambda: 7.0).indexes() or [])[0]
+    plan = make_plan(Deployed(indexes=(index,)), OLD, 0.0)
     assert plan.refusals == ()
     titles = [step.title for step in plan.steps]
     assert titles[1:3] == [

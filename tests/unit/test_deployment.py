@@ -72,8 +72,8 @@ class FakeAws:
             raise self.refusal
         if StackName not in self.stacks:
             raise refusal("ValidationError", "DescribeStacks")
-        found = self.stacks[StackName]
-        outputs = [{"OutputKey": key, "OutputValue": value} for key, value in found.items()]
+        stack = self.stacks[StackName]
+        outputs = [{"OutputKey": key, "OutputValue": value} for key, value in stack.items()]
         return {"Stacks": [{"Outputs": outputs} if outputs else {}]}
 
     def invoke(self, FunctionName: str, Payload: bytes) -> Any:  # noqa: N803 - boto3's
@@ -106,10 +106,10 @@ def test_a_functions_own_environment_comes_first(aws: FakeAws) -> None:
 
 def test_a_local_engine_has_the_names_of_the_view_files(aws: FakeAws) -> None:
     queue = {"ADMINVIEW_DEAD_LETTER_QUEUE_URL": "http://queue"}
-    found = find_settings(registry(), named(None, "", ENDPOINT | queue))
-    assert found == declared(registry(), "http://queue")
-    assert found.sources["Orders"] == "Orders"
-    assert found.model == registry().fingerprint
+    settings = find_settings(registry(), named(None, "", ENDPOINT | queue))
+    assert settings == declared(registry(), "http://queue")
+    assert settings.sources["Orders"] == "Orders"
+    assert settings.model == registry().fingerprint
     assert aws.configs == {}
 
 
@@ -150,8 +150,8 @@ def test_the_function_is_asked_for_what_was_chosen_and_given_all_the_time_it_has
     aws: FakeAws,
 ) -> None:
     aws.answer = {"outcomes": {"reconciled": 1}}
-    told = invoke("replay-1", LetterFilter(source="Orders", older_than=60.0))
-    assert told == aws.answer
+    answer = invoke("replay-1", LetterFilter(source="Orders", older_than=60.0))
+    assert answer == aws.answer
     assert aws.invoked == [("replay-1", {"source": "Orders", "older_than": 60.0})]
     assert aws.configs["lambda"].read_timeout == 900
 
@@ -170,9 +170,9 @@ def test_rows_are_not_written_by_another_model_than_the_deployed_one() -> None:
         check_model(registry(), SETTINGS)
 
 
-def questions(**told: Any) -> dict[str, str]:
+def questions(**settings: Any) -> dict[str, str]:
     right = {"model": registry().fingerprint, "pending": {}}
-    return {"AccessPatterns": json.dumps(right | told)}
+    return {"AccessPatterns": json.dumps(right | settings)}
 
 
 def test_pending_patterns_are_read_from_the_api_of_the_named_stage(aws: FakeAws) -> None:
@@ -211,8 +211,8 @@ def test_without_a_deployment_pending_patterns_come_from_the_environment(
     aws: FakeAws, environ: dict[str, str]
 ) -> None:
     assert find_pending(registry(), named(None, "", environ)) == {}
-    given = environ | {"ADMINVIEW_PENDING_PATTERNS": '{"orders-by-status": null}'}
-    assert find_pending(registry(), named(None, "", given)) == {"orders-by-status": None}
+    environment = environ | {"ADMINVIEW_PENDING_PATTERNS": '{"orders-by-status": null}'}
+    assert find_pending(registry(), named(None, "", environment)) == {"orders-by-status": None}
     assert aws.configs == {}
 
 

@@ -37,21 +37,21 @@ class Queue:
         assert not deadline.passed
         if self.full:
             return [*letters], {"Full"}
-        self.bodies += [one.body for one in letters]
-        self.delays += [one.delay_seconds for one in letters]
+        self.bodies += [letter.body for letter in letters]
+        self.delays += [letter.delay_seconds for letter in letters]
         return [], set()
 
     def take(self, *, deadline: Deadline, hide_seconds: int) -> list[Message]:
         assert not deadline.passed
         assert hide_seconds
         messages = [Message(str(n), "", body, 0.0, 1) for n, body in enumerate(self.bodies)]
-        fresh = [one for one in messages if one not in self.taken][:10]
+        fresh = [message for message in messages if message not in self.taken][:10]
         self.taken += fresh
         return fresh
 
     def put_back(self, messages: Sequence[Message], *, deadline: Deadline) -> None:
         assert not deadline.passed
-        self.taken = [one for one in self.taken if one not in messages]
+        self.taken = [message for message in self.taken if message not in messages]
 
 
 def test_no_dead_letter_waits_for_minutes() -> None:
@@ -65,7 +65,7 @@ def test_no_dead_letter_waits_for_minutes() -> None:
 def test_dead_letters_that_are_refused_are_returned_as_they_were() -> None:
     letters = [letter("Users/1", TooManyRowsError("too many")), letter("Users/2")]
     unsent, codes = PromptSink(Queue(full=True)).send(letters, deadline=SOON)
-    assert [id(one) for one in unsent] == [id(one) for one in letters]
+    assert [id(outgoing) for outgoing in unsent] == [id(outgoing) for outgoing in letters]
     assert codes == {"Full"}
 
 
@@ -85,42 +85,42 @@ def test_an_item_that_has_a_dead_letter_gets_no_other() -> None:
 
 
 def test_a_traceback_is_printed_once_until_the_view_files_change() -> None:
-    said: list[str] = []
-    printer = BatchPrinter(said.append, lambda _: "Traceback\n  line")
+    printed: list[str] = []
+    printer = BatchPrinter(printed.append, lambda _: "Traceback\n  line")
     printer.dead_lettered([letter("Users/1"), letter("Users/2")])
-    assert said == [
+    assert printed == [
         "  dead letter: Users/1: RowError: it is bad",
         "    Traceback\n      line",
         "  dead letter: Users/2: RowError: it is bad",
     ]
     printer.forget()
     printer.dead_lettered([letter("Users/3")])
-    assert said[-1] == "    Traceback\n      line"
+    assert printed[-1] == "    Traceback\n      line"
 
 
 def test_a_dead_letter_of_an_item_that_was_just_corrected_says_so() -> None:
-    said: list[str] = []
-    printer = BatchPrinter(said.append, lambda _: "")
+    printed: list[str] = []
+    printer = BatchPrinter(printed.append, lambda _: "")
     printer.synced(BatchCounts("Users", records=1, written=1), [letter("Users/1")], CallErrors())
-    assert said[1] == (
+    assert printed[1] == (
         "  dead letter: Users/1: RowError: it is bad (before this change; the item is correct now, "
         "and a replay follows)"
     )
     printer.synced(
         BatchCounts("Users", records=1, dead_lettered=1), [letter("Users/2")], CallErrors()
     )
-    assert said[3] == "  dead letter: Users/2: RowError: it is bad"
+    assert printed[3] == "  dead letter: Users/2: RowError: it is bad"
 
 
 def test_rows_without_totals_print_no_line_about_totals() -> None:
-    said: list[str] = []
+    printed: list[str] = []
     counts = {"records": 2, "updates": 0, "malformed": 0, "refused": 0, "redelivered": 0}
-    printer = BatchPrinter(said.append)
+    printer = BatchPrinter(printed.append)
     printer.counted(counts, CallErrors())
-    assert said == []
+    assert printed == []
     for name in ("updates", "malformed", "refused", "redelivered"):
         printer.counted(counts | {name: 1}, CallErrors())
-    assert [line.partition(";")[0] for line in said] == ["totals: 2 rows changed"] * 4
+    assert [line.partition(";")[0] for line in printed] == ["totals: 2 rows changed"] * 4
 
 
 def test_the_sources_that_sent_records_are_known() -> None:

@@ -57,7 +57,7 @@ def only_one(request: Request) -> object:
 
 
 def not_the_third(request: Request) -> object:
-    bad = any("2" in json.dumps(one) for one in request.writes)
+    bad = any("2" in json.dumps(write) for write in request.writes)
     return (refuse("ValidationException") if bad else healthy)(request)
 
 
@@ -94,7 +94,7 @@ LASTING = {
 SLOW = {"silent": wait, "silent within the answer": say(HALF, wait)}
 
 
-def told(outcome: WriteOutcome) -> Any:
+def summary(outcome: WriteOutcome) -> Any:
     return (
         outcome.written,
         sorted(write.key for write in outcome.unwritten),
@@ -107,12 +107,12 @@ def outcomes(
     fault: Fault, timeouts: tuple[float, float] = PATIENT, requests: int | None = None
 ) -> list[Any]:
     """Meet a fault once on each way, and count the requests where they are known."""
-    found = []
-    for way in range(2):
+    summaries = []
+    for writer in range(2):
         with Faulty([fault]) as server:
-            found.append(told(outcome_of(both(server.url, timeouts)[way])))
+            summaries.append(summary(outcome_of(both(server.url, timeouts)[writer])))
             assert requests in (None, len(server.requests)), "a redirect followed, or a retry"
-    return found
+    return summaries
 
 
 @pytest.mark.parametrize("fault", PASSING)
@@ -132,7 +132,7 @@ def test_what_lasts_for_boto3_lasts_straight(fault: str) -> None:
 @pytest.mark.parametrize("fault", [only_one, not_the_third])
 def test_a_refused_call_is_divided_alike(fault: Any) -> None:
     with Faulty([fault] * 100) as server:
-        plain, direct = (told(outcome_of(writer)) for writer in both(server.url))
+        plain, direct = (summary(outcome_of(writer)) for writer in both(server.url))
     assert plain == direct
     assert direct[0] == (4 if fault is only_one else 3)
 

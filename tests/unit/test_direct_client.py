@@ -33,24 +33,24 @@ class Sent:
         return {"Responses": {}, "UnprocessedKeys": {}}
 
 
-def spelled_by_botocore(operation: str, asked: dict[str, Any]) -> Any:
+def spelled_by_botocore(operation: str, parameters: dict[str, Any]) -> Any:
     model = session()._session.get_service_model("dynamodb").operation_model(operation)
-    return json.loads(create_serializer("json").serialize_to_request(asked, model)["body"])
+    return json.loads(create_serializer("json").serialize_to_request(parameters, model)["body"])
 
 
 def arguments(item: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the arguments of each call, as our modules give them."""
-    one = {"TableName": TABLE}
+    table = {"TableName": TABLE}
     values = {":v": item["v"]}
     return {
         "batch_get_item": {"RequestItems": {TABLE: {"Keys": [item], "ConsistentRead": True}}},
         "batch_write_item": {"RequestItems": {TABLE: [{"PutRequest": {"Item": item}}]}},
-        "delete_item": {**one, "Key": item, "ExpressionAttributeValues": values},
-        "get_item": {**one, "Key": item, "ConsistentRead": True},
-        "put_item": {**one, "Item": item, "ExpressionAttributeValues": values},
-        "query": {**one, "ExclusiveStartKey": item, "ExpressionAttributeValues": values},
-        "scan": {**one, "Segment": 0, "TotalSegments": 1, "ExclusiveStartKey": item},
-        "update_item": {**one, "Key": item, "ExpressionAttributeValues": values},
+        "delete_item": {**table, "Key": item, "ExpressionAttributeValues": values},
+        "get_item": {**table, "Key": item, "ConsistentRead": True},
+        "put_item": {**table, "Item": item, "ExpressionAttributeValues": values},
+        "query": {**table, "ExclusiveStartKey": item, "ExpressionAttributeValues": values},
+        "scan": {**table, "Segment": 0, "TotalSegments": 1, "ExclusiveStartKey": item},
+        "update_item": {**table, "Key": item, "ExpressionAttributeValues": values},
     }
 
 
@@ -61,13 +61,13 @@ def test_every_call_is_encoded_as_botocore_encodes_it(value: Any, blob: str) -> 
     client: Any = DynamoDbHttpClient(cast("Any", sent), no_client)
     every = arguments(item)
     assert every.keys() == DIRECT_CALLS.keys()
-    for name, asked in every.items():
-        getattr(client, name)(**asked)
+    for name, request in every.items():
+        getattr(client, name)(**request)
         if DIRECT_CALLS[name] in SINGLE_ITEM:  # or a response of `{}` could be anybody's
-            asked = {**asked, "ReturnConsumedCapacity": "TOTAL"}  # noqa: PLW2901
+            request = {**request, "ReturnConsumedCapacity": "TOTAL"}  # noqa: PLW2901
         assert sent.requests.pop() == (
             DIRECT_CALLS[name],
-            spelled_by_botocore(DIRECT_CALLS[name], asked),
+            spelled_by_botocore(DIRECT_CALLS[name], request),
         )
 
 
@@ -80,8 +80,8 @@ def test_what_comes_back_needs_no_other_look(value: Any) -> None:
 
 def test_answers_and_errors_are_those_of_a_client() -> None:
     item = {"PK": {"S": "P"}, "blob": {"B": "AP8="}}
-    found = json.dumps({"Item": item, "ConsumedCapacity": {}})
-    with Faulty([answer(200, found), refuse("ThrottlingException")]) as server:
+    body = json.dumps({"Item": item, "ConsumedCapacity": {}})
+    with Faulty([answer(200, body), refuse("ThrottlingException")]) as server:
         client: Any = DynamoDbHttpClient(make_http_client(server.url), no_client)
         assert client.get_item(TableName=TABLE, Key={})["Item"] == item
         with pytest.raises(ClientError) as caught:
@@ -98,8 +98,8 @@ def test_all_else_is_left_to_one_client() -> None:
         def __init__(self) -> None:
             Client.made += 1
 
-        def describe_table(self, **asked: Any) -> Any:
-            return asked
+        def describe_table(self, **request: Any) -> Any:
+            return request
 
     client: Any = DynamoDbHttpClient(cast("Any", Sent()), cast("Any", Client))
     for _ in range(2):

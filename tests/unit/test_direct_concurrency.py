@@ -51,8 +51,8 @@ def number_of(response: Any) -> int:
 
 def test_each_call_gets_its_own_answer() -> None:
     with Faulty([echo] * 100) as server:
-        told = [*make_http_client(server.url).calls(OPERATION, numbered(100), SOON)]
-    assert [*map(number_of, told)] == [*range(100)]
+        results = [*make_http_client(server.url).calls(OPERATION, numbered(100), SOON)]
+    assert [*map(number_of, results)] == [*range(100)]
 
 
 def test_as_many_calls_as_allowed_are_under_way_at_once_and_no_more() -> None:
@@ -69,10 +69,10 @@ def test_as_many_calls_as_allowed_are_under_way_at_once_and_no_more() -> None:
 
     with Faulty([meet for _ in range(2 * MAX_CONCURRENCY)]) as server:
         direct = make_http_client(server.url)
-        told = direct.calls(OPERATION, bodies(), SOON)
-        next(told)
+        results = direct.calls(OPERATION, bodies(), SOON)
+        next(results)
         assert requested[0] <= MAX_CONCURRENCY + 1, "a body is made when there is a place for it"
-        assert len([*told]) == 2 * MAX_CONCURRENCY - 1
+        assert len([*results]) == 2 * MAX_CONCURRENCY - 1
         assert server.connections == len(direct._idle) == MAX_CONCURRENCY
 
 
@@ -92,10 +92,10 @@ def test_an_answer_that_has_come_is_read_before_another_connection_is_made(
 def test_one_that_fails_fails_alone() -> None:
     with Faulty([healthy, refuse("ValidationException"), reset, healthy, say(b"what?")]) as server:
         direct = make_http_client(server.url)
-        told: list[object] = []
+        results: list[object] = []
         for body in numbered(5):  # one after the other, for the faults come in turn
-            told += direct.calls(OPERATION, [body], SOON)
-    kinds = [type(one).__name__ for one in told]
+            results += direct.calls(OPERATION, [body], SOON)
+    kinds = [type(result).__name__ for result in results]
     assert kinds == [
         "dict",
         "ClientError",
@@ -120,8 +120,8 @@ def test_calls_that_are_silent_together_are_waited_for_once(
 
     monkeypatch.setattr(HttpConnection, "_read", note)
     with Faulty([wait] * 8) as server:
-        told = [*make_http_client(server.url, HASTY).calls(OPERATION, numbered(8), SOON)]
-    assert [type(one) for one in told] == [ReadTimeoutError] * 8
+        results = [*make_http_client(server.url, HASTY).calls(OPERATION, numbered(8), SOON)]
+    assert [type(result) for result in results] == [ReadTimeoutError] * 8
     assert sum(waited) <= HASTY[1] + 8 * SHORTEST_TIMEOUT
 
 
@@ -129,14 +129,14 @@ def test_an_unreachable_server_gets_one_connection_attempt(monkeypatch: pytest.M
     tried: list[object] = []
     connect = HttpConnection.to
 
-    def note(*given: Any) -> HttpConnection:
-        tried.append(given)
-        return connect(*given)
+    def note(*arguments: Any) -> HttpConnection:
+        tried.append(arguments)
+        return connect(*arguments)
 
     monkeypatch.setattr(HttpConnection, "to", note)
-    told = [*make_http_client(refusing()).calls(OPERATION, numbered(50), SOON)]
-    assert len(told) == 50
-    assert all(isinstance(one, BotoCoreError) for one in told)
+    results = [*make_http_client(refusing()).calls(OPERATION, numbered(50), SOON)]
+    assert len(results) == 50
+    assert all(isinstance(result, BotoCoreError) for result in results)
     assert len(tried) == 1
 
 
@@ -150,9 +150,9 @@ def test_what_is_not_begun_in_time_is_not_begun() -> None:
             yield body
 
     with Faulty() as server:
-        told = [*make_http_client(server.url).calls(OPERATION, bodies(), deadline)]
+        results = [*make_http_client(server.url).calls(OPERATION, bodies(), deadline)]
         assert len(server.requests) == 2
-    assert [one is None for one in told] == [False, False, True, True, True]
+    assert [result is None for result in results] == [False, False, True, True, True]
 
 
 @pytest.mark.parametrize("taken", [0, 1, 3])
@@ -167,10 +167,10 @@ def test_no_call_is_in_flight_when_the_caller_goes_away(taken: int) -> None:
 
     with Faulty([slowly] * 6) as server:
         direct = make_http_client(server.url)
-        told = direct.calls(OPERATION, numbered(5), SOON)
-        assert [*map(number_of, islice(told, taken))] == [*range(taken)]
+        results = direct.calls(OPERATION, numbered(5), SOON)
+        assert [*map(number_of, islice(results, taken))] == [*range(taken)]
         began = len(server.requests)
-        told.close()  # type: ignore[attr-defined]  # it is a generator
+        results.close()  # type: ignore[attr-defined]  # it is a generator
         assert all(answered.acquire(timeout=20) for _ in range(began))
         assert number_of(direct.call(OPERATION, b'{"n": 9}')) == 9, "not an older answer"
 
@@ -218,8 +218,8 @@ def test_a_send_that_fails_is_one_calls_trouble_and_not_that_of_the_round(
 
     monkeypatch.setattr(HttpConnection, "send", fail_once)
     with Faulty() as server:
-        told = [*make_http_client(server.url).calls(OPERATION, numbered(10), SOON)]
-    assert [isinstance(one, BotoCoreError) for one in told] == [False, True] + [False] * 8
+        results = [*make_http_client(server.url).calls(OPERATION, numbered(10), SOON)]
+    assert [isinstance(result, BotoCoreError) for result in results] == [False, True] + [False] * 8
 
 
 def test_responses_in_flight_are_read_though_memory_fails_again_and_again(

@@ -162,20 +162,20 @@ names = st.text("abcXYZ09.-", min_size=1)
 def test_a_request_is_signed_as_botocore_signs_it(
     who: Any, host: str, target: str, body: bytes, at: datetime
 ) -> None:
-    made = signed_headers(Service("dynamodb", REGION, host), target, body, who, at.timestamp())
+    headers = signed_headers(Service("dynamodb", REGION, host), target, body, who, at.timestamp())
     requested = {"Content-Type": CONTENT_TYPE, "Host": host, "X-Amz-Target": target}
     request = AWSRequest("POST", "http://x/", requested, body)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("botocore.auth.get_current_datetime", lambda: at)
         SigV4Auth(who, "dynamodb", REGION).add_auth(request)
-    assert made == dict(request.headers.items())
+    assert headers == dict(request.headers.items())
 
 
 def resolving(monkeypatch: pytest.MonkeyPatch, *urls: str) -> None:
     """Resolve every host to these addresses, in this order."""
     ports = [int(url.rpartition(":")[2]) for url in urls]
-    found = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", port)) for port in ports]
-    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: found)
+    addresses = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", port)) for port in ports]
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: addresses)
 
 
 def test_the_connect_timeout_covers_all_addresses(monkeypatch: pytest.MonkeyPatch) -> None:

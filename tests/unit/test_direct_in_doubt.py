@@ -99,19 +99,19 @@ class Doubling:
             else:
                 self.rows.add(key)
         content = json.dumps({"UnprocessedItems": {TABLE: left} if left else {}})
-        lock, said = self._locks.setdefault(request.connection, Lock()), Event()
-        late = Thread(target=self._say_late, args=(request.connection, lock, said))
+        lock, answered = self._locks.setdefault(request.connection, Lock()), Event()
+        late = Thread(target=self._say_late, args=(request.connection, lock, answered))
         late.start()
         self._late.append(late)  # before the response: whoever has it may wait for the rest
         try:
             with lock:
                 answer(200, content)(request)
         finally:
-            said.set()
+            answered.set()
         return True
 
-    def _say_late(self, connection: socket.socket, lock: Any, said: Event) -> None:
-        said.wait(20)
+    def _say_late(self, connection: socket.socket, lock: Any, answered: Event) -> None:
+        answered.wait(20)
         sleep(self.seconds)
         try:
             with lock:
@@ -159,7 +159,7 @@ def refuse_all(request: Request) -> object:
 
 def arrived(direct: HttpClient) -> bool:
     """Wait until bytes have arrived on a kept connection."""
-    sockets = [one._socket for one in (*direct._idle, *direct._resting)]
+    sockets = [connection._socket for connection in (*direct._idle, *direct._resting)]
     return bool(select.select(sockets, [], [], 20)[0])
 
 
@@ -308,11 +308,17 @@ def test_what_is_remembered_is_bounded_and_connections_are_used_again_after_a_re
         direct = make_http_client(server.url, (20.0, 0.3))
         doubted(direct, *"abcdefgh")
         assert server.connections == 3
-        assert [len(one.unproven) for one in (*direct._resting, *direct._idle)] == [3, 3, 2]
+        assert [len(connection.unproven) for connection in (*direct._resting, *direct._idle)] == [
+            3,
+            3,
+            2,
+        ]
         sleep(0.35)
         doubted(direct, *"ijklm")
         assert server.connections == 3
-        assert sum(len(one.unproven) for one in (*direct._resting, *direct._idle)) == 5
+        assert (
+            sum(len(connection.unproven) for connection in (*direct._resting, *direct._idle)) == 5
+        )
 
 
 def test_after_unsolicited_bytes_the_other_connections_are_read_but_not_used() -> None:
@@ -361,9 +367,9 @@ def test_calls_in_doubt_are_found_through_every_client_and_can_be_kept() -> None
         doubted(direct, "a")
         go.set()
         assert arrived(direct)
-        found = metered.find_in_doubt()
-        metered.keep_in_doubt(found)
-        assert client.find_in_doubt() == found == [("a",)]
+        calls = metered.find_in_doubt()
+        metered.keep_in_doubt(calls)
+        assert client.find_in_doubt() == calls == [("a",)]
 
 
 def test_unprocessed_rows_of_another_call_put_a_call_in_doubt() -> None:

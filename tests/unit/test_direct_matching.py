@@ -38,15 +38,15 @@ def batch(*some: Any, table: str = TABLE, left: Any = ()) -> dict[str, Any]:
     return {"Responses": {table: some}, "UnprocessedKeys": unprocessed}
 
 
-def called(name: str, asked: dict[str, Any], response: dict[str, Any], *, reader: bool) -> Any:
+def called(name: str, arguments: dict[str, Any], response: dict[str, Any], *, reader: bool) -> Any:
     with Faulty([answer(200, json.dumps(response))]) as server:
         direct = make_http_client(server.url)
         client: Any = HttpReader(direct) if reader else DynamoDbHttpClient(direct, pytest.fail)
-        return getattr(client, name)(**asked)
+        return getattr(client, name)(**arguments)
 
 
 @pytest.mark.parametrize(
-    ("name", "asked", "response"),
+    ("name", "arguments", "response"),
     [
         ("query", QUERY, rows(OTHER)),
         ("query", QUERY, rows(KEY) | OTHERS_UNITS),
@@ -63,18 +63,18 @@ def called(name: str, asked: dict[str, Any], response: dict[str, Any], *, reader
 )
 @pytest.mark.parametrize("reader", [True, False])
 def test_a_response_about_something_else_counts_as_none(
-    name: str, asked: dict[str, Any], response: dict[str, Any], *, reader: bool
+    name: str, arguments: dict[str, Any], response: dict[str, Any], *, reader: bool
 ) -> None:
     if reader and not hasattr(HttpReader, name):
         reader = False
     with pytest.raises(NotFromAwsError) as caught:
-        called(name, asked, response, reader=reader)
+        called(name, arguments, response, reader=reader)
     assert is_transient(caught.value)
     assert is_in_doubt(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("name", "asked", "response"),
+    ("name", "arguments", "response"),
     [
         ("query", QUERY, rows(KEY, {**KEY, "SK": {"S": "12"}}) | UNITS),
         ("query", QUERY, rows({"data": {"S": "projected"}})),
@@ -89,7 +89,7 @@ def test_a_response_about_something_else_counts_as_none(
     ],
 )
 def test_a_response_that_matches_the_request_is_returned(
-    name: str, asked: dict[str, Any], response: dict[str, Any]
+    name: str, arguments: dict[str, Any], response: dict[str, Any]
 ) -> None:
-    found = called(name, asked, response, reader=False)
-    assert json.dumps(response) == json.dumps({member: found[member] for member in response})
+    result = called(name, arguments, response, reader=False)
+    assert json.dumps(response) == json.dumps({member: result[member] for member in response})

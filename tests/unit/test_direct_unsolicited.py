@@ -131,9 +131,9 @@ class Interrupted(socket.socket):
 @contextmanager
 def connected() -> Iterator[tuple[HttpConnection, Interrupted]]:
     ours, theirs = socket.socketpair()
-    with theirs, Interrupted(fileno=ours.detach()) as one:
-        one.peer = theirs
-        yield HttpConnection(one), one
+    with theirs, Interrupted(fileno=ours.detach()) as server_socket:
+        server_socket.peer = theirs
+        yield HttpConnection(server_socket), server_socket
 
 
 def exchange(connection: HttpConnection, peer: socket.socket, request_id: str) -> None:
@@ -144,22 +144,22 @@ def exchange(connection: HttpConnection, peer: socket.socket, request_id: str) -
 
 @pytest.mark.parametrize("status", [200, 400, 413])
 def test_a_response_that_arrives_before_the_request_is_complete_is_not_its_own(status: int) -> None:
-    with connected() as (connection, one):
-        exchange(connection, one.peer, "first")
-        one.peer.recv(1000)
-        one.early = response("second", status)
+    with connected() as (connection, sock):
+        exchange(connection, sock.peer, "first")
+        sock.peer.recv(1000)
+        sock.early = response("second", status)
         with pytest.raises(UnsolicitedResponseError):
             connection.send(b"request", 20)
-        assert one.peer.recv(1000) == b"reques", "the server cannot execute it"
+        assert sock.peer.recv(1000) == b"reques", "the server cannot execute it"
         assert not connection.reusable
 
 
 def test_a_first_request_is_refused_early_but_not_accepted_early() -> None:
     for status in (200, 413):
-        with connected() as (connection, one):
-            one.early = response("first", status)
+        with connected() as (connection, sock):
+            sock.early = response("first", status)
             connection.send(b"request", 20)
-            assert one.peer.recv(1000) == b"reques"
+            assert sock.peer.recv(1000) == b"reques"
             if status == 413:
                 assert connection.receive().status == 413
             else:
@@ -172,11 +172,11 @@ def test_a_first_request_is_refused_early_but_not_accepted_early() -> None:
 def test_a_response_on_a_used_connection_is_rejected_if_it_may_be_anothers(
     texts: list[bytes],
 ) -> None:
-    with connected() as (connection, one):
-        exchange(connection, one.peer, "first")
+    with connected() as (connection, sock):
+        exchange(connection, sock.peer, "first")
         connection.send(b"request", 20)
         for text in texts:
-            one.peer.sendall(text)
+            sock.peer.sendall(text)
         with pytest.raises(UnsolicitedResponseError):
             connection.receive()
 
@@ -184,16 +184,16 @@ def test_a_response_on_a_used_connection_is_rejected_if_it_may_be_anothers(
 def test_the_first_response_is_accepted_though_more_follows_and_the_connection_is_not_kept() -> (
     None
 ):
-    with connected() as (connection, one):
+    with connected() as (connection, sock):
         connection.send(b"request", 20)
-        one.peer.sendall(response("first") + b"H")
+        sock.peer.sendall(response("first") + b"H")
         assert connection.receive().content == BODY
         assert not connection.reusable
 
 
 def test_a_connection_without_request_ids_is_not_kept() -> None:
-    with connected() as (connection, one):
-        exchange(connection, one.peer, "")
+    with connected() as (connection, sock):
+        exchange(connection, sock.peer, "")
         assert not connection.reusable
 
 

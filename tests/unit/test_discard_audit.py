@@ -34,7 +34,7 @@ def test_each_dead_letter_is_a_line_with_user_and_reason(
     first, second = lines(path)
     assert (first["by"], first["action"], first["reason"]) == ("ada", "discard", "a test")
     assert datetime.fromisoformat(first["at"]).tzinfo
-    assert [(one["id"], one["letter"]) for one in (first, second)] == [
+    assert [(entry["id"], entry["letter"]) for entry in (first, second)] == [
         (letter.id, letter.body) for letter in LETTERS
     ]
 

@@ -29,18 +29,22 @@ OK, WARNING, PROBLEM, UNKNOWN = State.OK, State.WARNING, State.PROBLEM, State.UN
 Break = Callable[[Deployment], object]
 
 
-def others_than_ok(found: dict[str, Finding]) -> list[str]:
-    return [name for name, one in found.items() if one.state is not OK]
+def others_than_ok(findings: dict[str, Finding]) -> list[str]:
+    return [name for name, finding in findings.items() if finding.state is not OK]
 
 
 def test_a_deployment_in_order_is_ok_in_everything() -> None:
-    found = sound().examine()
-    assert [(one.name, one.summary) for one in found.values() if one.state is not OK] == []
+    findings = sound().examine()
+    assert [
+        (finding.name, finding.summary) for finding in findings.values() if finding.state is not OK
+    ] == []
     sources = [
-        f"{what} {one.name}" for what in ("source", "mapping of") for one in registry().sources
+        f"{what} {source.name}"
+        for what in ("source", "mapping of")
+        for source in registry().sources
     ]
     parts = ("Sources", "View", "Sync", "Recovery", "Api", "Watch")
-    assert [*found] == [
+    assert [*findings] == [
         *(f"stack AdminView-dev-{part}" for part in parts),
         "model",
         "view files",
@@ -361,11 +365,13 @@ def test_what_is_wrong_is_named_with_what_to_do_and_nothing_else_is(
 ) -> None:
     here = sound()
     change(here)
-    found = here.examine()
-    assert others_than_ok(found) == [name]
-    assert (found[name].state, seen in found[name].summary) == (state, True), found[name].summary
-    assert do in " ".join(found[name].advice)
-    assert "secret" not in found[name].summary
+    findings = here.examine()
+    assert others_than_ok(findings) == [name]
+    assert (findings[name].state, seen in findings[name].summary) == (state, True), findings[
+        name
+    ].summary
+    assert do in " ".join(findings[name].advice)
+    assert "secret" not in findings[name].summary
 
 
 NEW: dict[str, Break] = {
@@ -388,5 +394,5 @@ def test_more_alarms_than_a_page_has_are_all_found() -> None:
     here.stack(WATCH, **{name: ("AWS::CloudWatch::Alarm", name, {}) for name in names})
     for name in names:
         here.alarms[name] = {**here.alarms["age"], "AlarmName": name}
-    found = here.examine()[f"alarms of {WATCH}"]
-    assert (found.state, found.summary) == (State.OK, "none of 120 is in ALARM")
+    finding = here.examine()[f"alarms of {WATCH}"]
+    assert (finding.state, finding.summary) == (State.OK, "none of 120 is in ALARM")

@@ -33,8 +33,8 @@ def findings(*words: str) -> list[dict[str, Any]]:
     result = CliRunner().invoke(app, ["doctor", "--json", *words], catch_exceptions=False)
     assert PAGE not in result.output
     assert result.exit_code == 1
-    found: list[dict[str, Any]] = json.loads(result.stdout)["findings"]
-    return found
+    listed: list[dict[str, Any]] = json.loads(result.stdout)["findings"]
+    return listed
 
 
 @pytest.mark.parametrize("call", ["describe_stacks", "get_template", "list_stack_resources"])
@@ -44,17 +44,17 @@ def test_an_answer_that_is_not_one_of_aws_is_unknown(
     monkeypatch: pytest.MonkeyPatch, call: str, answer: object
 ) -> None:
     monkeypatch.setattr(Client, call, lambda *_, **__: answer)
-    stacks = [one for one in findings() if one["name"].startswith("stack ")]
+    stacks = [finding for finding in findings() if finding["name"].startswith("stack ")]
     # That CloudFormation answers nothing at all is taken for a stack that is not there.
     states = {"problem", "warning"} if answer is None and call == "describe_stacks" else {"unknown"}
-    assert {one["state"] for one in stacks} == states
+    assert {finding["state"] for finding in stacks} == states
 
 
 def test_a_page_that_cannot_be_parsed_is_unknown_and_not_quoted(here: Deployment) -> None:
     here.refused["describe_stacks"] = ResponseParserError(PAGE)
-    for one in findings():
+    for finding in findings():
         words = "cloudformation:DescribeStacks: AWS answered ResponseParserError"
-        assert (one["state"], one["seen"]) == ("unknown", words)
+        assert (finding["state"], finding["seen"]) == ("unknown", words)
 
 
 @pytest.mark.parametrize(
@@ -62,15 +62,15 @@ def test_a_page_that_cannot_be_parsed_is_unknown_and_not_quoted(here: Deployment
 )
 def test_a_template_that_is_none_of_ours_is_unknown(here: Deployment, template: str) -> None:
     here.stacks[SYNC]["template"] = template
-    (found,) = [one for one in findings() if one["name"] == f"stack {SYNC}"]
-    assert found["state"] == "unknown"
+    (stack,) = [finding for finding in findings() if finding["name"] == f"stack {SYNC}"]
+    assert stack["state"] == "unknown"
 
 
-@pytest.mark.parametrize("told", ["[]", "1", "{}"])
-def test_outputs_of_another_shape_are_unknown(here: Deployment, told: str) -> None:
-    here.output(SYNC, "Settings", told)
-    (found,) = [one for one in findings() if one["name"] == "sources"]
-    assert found["state"] == "unknown"
+@pytest.mark.parametrize("output", ["[]", "1", "{}"])
+def test_outputs_of_another_shape_are_unknown(here: Deployment, output: str) -> None:
+    here.output(SYNC, "Settings", output)
+    (sources,) = [finding for finding in findings() if finding["name"] == "sources"]
+    assert sources["state"] == "unknown"
 
 
 SIGNED_OUT = [
@@ -84,7 +84,7 @@ SIGNED_OUT = [
 @pytest.mark.parametrize("error", SIGNED_OUT)
 def test_missing_credentials_are_reported_once(here: Deployment, error: Exception) -> None:
     here.refused["describe_stacks"] = error
-    assert {(one["state"], *one["do"]) for one in findings()} == {("unknown", SIGN_IN)}
+    assert {(finding["state"], *finding["do"]) for finding in findings()} == {("unknown", SIGN_IN)}
     result = CliRunner().invoke(app, ["doctor"], catch_exceptions=False)
     assert result.stdout.count(SIGN_IN) == 1
     assert "local" not in result.stdout
@@ -96,7 +96,9 @@ def test_a_local_engine_is_only_spoken_of_to_who_names_one(
     here.refused["describe_stacks"] = NoCredentialsError()
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://localhost:1")
     monkeypatch.setattr("adminview.cli.commands.doctor.check_endpoints", lambda *_: None)
-    assert {("a local engine" in one["seen"], *one["do"]) for one in findings()} == {(True,)}
+    assert {("a local engine" in finding["seen"], *finding["do"]) for finding in findings()} == {
+        (True,)
+    }
 
 
 @pytest.mark.parametrize(

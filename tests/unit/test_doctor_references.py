@@ -31,14 +31,14 @@ def referring() -> Deployment:
 
 
 def properties(here: Deployment, stack: str, resource: str) -> dict[str, Any]:
-    found: dict[str, Any] = here.stacks[stack]["template"]["Resources"][resource]["Properties"]
-    return found
+    declared: dict[str, Any] = here.stacks[stack]["template"]["Resources"][resource]["Properties"]
+    return declared
 
 
 def test_references_that_are_current_are_ok() -> None:
-    found = referring().examine()
-    assert found[f"alarms of {WATCH}"].state is State.OK
-    assert found["state machine Machine"].state is State.OK
+    findings = referring().examine()
+    assert findings[f"alarms of {WATCH}"].state is State.OK
+    assert findings["state machine Machine"].state is State.OK
 
 
 def test_an_alarm_that_watches_an_older_function_is_a_problem() -> None:

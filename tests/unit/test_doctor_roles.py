@@ -27,10 +27,10 @@ def role_of(here: Deployment) -> Finding:
 def test_a_role_that_lost_a_statement_cannot_do_what_it_must(here: Deployment) -> None:
     here.policy().pop(1)
     here.denied["sqs:SendMessage"] = {"EvalDecision": "implicitDeny"}
-    found = role_of(here)
-    assert found.state is State.PROBLEM
-    assert found.summary == f"it may not sqs:SendMessage on {QUEUE} (implicitDeny)"
-    assert found.advice == (RESTORE,)
+    finding = role_of(here)
+    assert finding.state is State.PROBLEM
+    assert finding.summary == f"it may not sqs:SendMessage on {QUEUE} (implicitDeny)"
+    assert finding.advice == (RESTORE,)
 
 
 @pytest.mark.parametrize(
@@ -50,21 +50,21 @@ def test_a_refusal_by_a_policy_above_the_role_is_not_fixed_by_a_deployment(
     here: Deployment, detail: dict[str, Any], words: str
 ) -> None:
     here.denied["dynamodb:BatchWriteItem"] = {"EvalDecision": "implicitDeny", **detail}
-    found = role_of(here)
-    assert (found.state, found.summary) == (
+    finding = role_of(here)
+    assert (finding.state, finding.summary) == (
         State.PROBLEM,
         f"it may not dynamodb:BatchWriteItem on {VIEW} ({words})",
     )
-    assert found.advice == (f"have an administrator extend {words}",)
+    assert finding.advice == (f"have an administrator extend {words}",)
 
 
 def test_a_role_that_was_given_more_is_a_warning(here: Deployment) -> None:
     here.policy().append({"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"})
     here.attached.append("arn:aws:iam::aws:policy/AdministratorAccess")
-    found = role_of(here)
-    assert found.state is State.WARNING
-    assert "permissions were added by hand: dynamodb:* on *" in found.summary
-    assert "attached by hand: arn:aws:iam::aws:policy/AdministratorAccess" in found.summary
+    finding = role_of(here)
+    assert finding.state is State.WARNING
+    assert "permissions were added by hand: dynamodb:* on *" in finding.summary
+    assert "attached by hand: arn:aws:iam::aws:policy/AdministratorAccess" in finding.summary
 
 
 def test_a_condition_that_was_added_makes_another_grant(here: Deployment) -> None:
@@ -75,32 +75,32 @@ def test_a_condition_that_was_added_makes_another_grant(here: Deployment) -> Non
 
 def test_the_same_in_other_words_is_a_warning_if_it_can_be_done(here: Deployment) -> None:
     here.policy()[1]["Action"] = "sqs:Send*"
-    found = role_of(here)
-    assert found.state is State.WARNING
-    assert f"allowed by other statements: sqs:SendMessage on {QUEUE}" in found.summary
+    finding = role_of(here)
+    assert finding.state is State.WARNING
+    assert f"allowed by other statements: sqs:SendMessage on {QUEUE}" in finding.summary
 
 
 def test_what_is_not_simulated_is_evaluated_by_the_policy_text_and_reported(
     here: Deployment,
 ) -> None:
     here.refused["simulate_principal_policy"] = DENIED
-    found = role_of(here)
-    assert found.state is State.WARNING
-    assert "iam:SimulatePrincipalPolicy: AWS answered AccessDenied" in found.summary
-    assert found.advice == (
+    finding = role_of(here)
+    assert finding.state is State.WARNING
+    assert "iam:SimulatePrincipalPolicy: AWS answered AccessDenied" in finding.summary
+    assert finding.advice == (
         "allow iam:SimulatePrincipalPolicy for the credentials of this command",
     )
     here.policy().pop(1)
-    found = role_of(here)
-    assert found.state is State.PROBLEM
-    assert f"it lacks sqs:SendMessage on {QUEUE}" in found.summary
+    finding = role_of(here)
+    assert finding.state is State.PROBLEM
+    assert f"it lacks sqs:SendMessage on {QUEUE}" in finding.summary
 
 
 def test_a_role_that_nobody_may_look_at_is_unknown_and_not_ok(here: Deployment) -> None:
     here.refused["simulate_principal_policy"] = DENIED
     here.refused["list_role_policies"] = refusal("AccessDenied", "ListRolePolicies", 403)
-    found = role_of(here)
-    assert (found.state, found.advice) == (
+    finding = role_of(here)
+    assert (finding.state, finding.advice) == (
         State.UNKNOWN,
         ("allow iam:ListRolePolicies for the credentials of this command",),
     )

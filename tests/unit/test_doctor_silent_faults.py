@@ -35,8 +35,8 @@ def mapping(**changes: Any) -> Break:
 
 
 def variables(here: Deployment) -> dict[str, str]:
-    found: dict[str, str] = here.functions["sync"]["Environment"]["Variables"]
-    return found
+    environment: dict[str, str] = here.functions["sync"]["Environment"]["Variables"]
+    return environment
 
 
 CASES: list[tuple[Break, str, str, str]] = [
@@ -97,36 +97,38 @@ def test_what_is_lost_or_beside_is_a_problem_and_what_makes_no_difference_is_non
     here: Deployment, change: Break, name: str, seen: str, do: str
 ) -> None:
     change(here)
-    faulty = [one for one in here.examine().values() if one.state is not State.OK]
-    assert [(one.name, one.state) for one in faulty] == ([(name, State.PROBLEM)] if name else [])
-    for one in faulty:
-        assert seen in one.summary
-        assert do in " ".join(one.advice)
-        assert "secret" not in json.dumps(one.data())
+    faulty = [finding for finding in here.examine().values() if finding.state is not State.OK]
+    assert [(finding.name, finding.state) for finding in faulty] == (
+        [(name, State.PROBLEM)] if name else []
+    )
+    for failing in faulty:
+        assert seen in failing.summary
+        assert do in " ".join(failing.advice)
+        assert "secret" not in json.dumps(failing.data())
 
 
 def test_that_nobody_has_subscribed_is_a_warning_and_no_reason_to_fail(here: Deployment) -> None:
     del here.topics[TOPIC]["SubscriptionsConfirmed"]
-    found = here.examine()["topic Alarms"]
-    assert (found.state, found.fails) == (State.WARNING, False)
+    finding = here.examine()["topic Alarms"]
+    assert (finding.state, finding.fails) == (State.WARNING, False)
 
 
 def test_who_has_not_confirmed_is_counted_beside_those_who_have(here: Deployment) -> None:
     here.topics[TOPIC]["SubscriptionsPending"] = "2"
-    found = here.examine()["topic Alarms"]
-    assert (found.state, found.summary) == (State.OK, "subscribed: 1, not confirmed: 2")
+    finding = here.examine()["topic Alarms"]
+    assert (finding.state, finding.summary) == (State.OK, "subscribed: 1, not confirmed: 2")
 
 
 def test_a_function_that_falls_back_to_boto3_is_a_warning_which_names_the_setting(
     here: Deployment,
 ) -> None:
     variables(here).update(HTTPS_PROXY="secret")
-    found = here.examine()["function SyncFunction"]
-    assert found.state is State.WARNING
-    assert "it uses boto3 instead of the direct client" in found.summary
-    assert "HTTPS_PROXY is set" in found.summary
-    assert restore(SYNC) in " ".join(found.advice)
-    assert "secret" not in json.dumps(found.data())
+    finding = here.examine()["function SyncFunction"]
+    assert finding.state is State.WARNING
+    assert "it uses boto3 instead of the direct client" in finding.summary
+    assert "HTTPS_PROXY is set" in finding.summary
+    assert restore(SYNC) in " ".join(finding.advice)
+    assert "secret" not in json.dumps(finding.data())
 
 
 def test_a_function_that_was_deployed_to_use_boto3_is_ok_and_reports_it(here: Deployment) -> None:
@@ -135,8 +137,8 @@ def test_a_function_that_was_deployed_to_use_boto3_is_ok_and_reports_it(here: De
     deployed = resources["SyncFunction01234567"]["Properties"]["Environment"]["Variables"]
     deployed["ADMINVIEW_TRACING"] = "true"
     here.functions["api"]["Environment"]["Variables"]["ADMINVIEW_TRACING"] = "true"
-    found = here.examine()["function SyncFunction"]
-    assert (found.state, found.summary) == (
+    finding = here.examine()["function SyncFunction"]
+    assert (finding.state, finding.summary) == (
         State.OK,
         "active; it uses boto3: ADMINVIEW_TRACING is set",
     )
@@ -144,12 +146,12 @@ def test_a_function_that_was_deployed_to_use_boto3_is_ok_and_reports_it(here: De
 
 def test_variables_that_nobody_may_decrypt_are_unknown(here: Deployment) -> None:
     here.functions["sync"]["Environment"] = UNREADABLE
-    found = here.examine()["function SyncFunction"]
-    assert (found.state, found.advice) == (
+    finding = here.examine()["function SyncFunction"]
+    assert (finding.state, finding.advice) == (
         State.UNKNOWN,
         ("allow kms:Decrypt for the credentials of this command",),
     )
-    assert "secret" not in found.summary
+    assert "secret" not in finding.summary
 
 
 @pytest.mark.parametrize(
@@ -164,8 +166,8 @@ def test_what_the_caller_may_not_read_is_unknown(
     here: Deployment, call: str, name: str, permission: str
 ) -> None:
     here.refused[call] = refusal("AccessDenied", call, 403)
-    faulty = [one for one in here.examine().values() if one.state is not State.OK]
-    assert [(one.name, one.state, one.advice) for one in faulty] == [
+    faulty = [finding for finding in here.examine().values() if finding.state is not State.OK]
+    assert [(finding.name, finding.state, finding.advice) for finding in faulty] == [
         (name, State.UNKNOWN, (f"allow {permission} for the credentials of this command",))
     ]
 
@@ -184,11 +186,11 @@ def test_what_was_added_to_a_role_is_removed_by_name_since_no_deployment_does(
     more = {"Effect": "Allow", "Action": "s3:*", "Resource": "*"}
     here.roles["sync-role"]["Extra"] = {"Statement": more}
     here.attached.append("arn:aws:iam::aws:policy/AdministratorAccess")
-    found: Finding = here.examine()["role Role"]
-    assert found.state is State.WARNING
-    assert "policy Extra was added by hand: s3:* on *" in found.summary
+    finding: Finding = here.examine()["role Role"]
+    assert finding.state is State.WARNING
+    assert "policy Extra was added by hand: s3:* on *" in finding.summary
     role, arn = "--role-name sync-role", "arn:aws:iam::aws:policy/AdministratorAccess"
-    assert found.advice == (
+    assert finding.advice == (
         f"aws iam delete-role-policy {role} --policy-name Extra",
         f"aws iam detach-role-policy {role} --policy-arn {arn}",
     )

@@ -20,15 +20,19 @@ Break = Callable[[Deployment], object]
 
 
 def test_totals_in_order_are_ok_in_everything() -> None:
-    found = with_totals().examine()
-    assert [(one.name, one.summary) for one in found.values() if one.state is not State.OK] == []
+    findings = with_totals().examine()
+    assert [
+        (finding.name, finding.summary)
+        for finding in findings.values()
+        if finding.state is not State.OK
+    ] == []
     assert {
         f"stack {TOTALS}",
         TABLE,
         MAPPING,
         "function TotalsFunction",
         "role TotalsRole",
-    } == found.keys() - sound().examine().keys()
+    } == findings.keys() - sound().examine().keys()
 
 
 def mapping(**changes: Any) -> Break:
@@ -154,18 +158,18 @@ def test_what_is_wrong_is_named_with_what_to_do_and_nothing_else_is(
 ) -> None:
     here = with_totals()
     break_it(here)
-    found = here.examine()
-    assert [name for name, one in found.items() if one.state is not State.OK] == [where]
-    assert found[where].state is state
-    assert seen in found[where].summary
-    assert any(advice in one for one in found[where].advice)
+    findings = here.examine()
+    assert [name for name, finding in findings.items() if finding.state is not State.OK] == [where]
+    assert findings[where].state is state
+    assert seen in findings[where].summary
+    assert any(advice in line for line in findings[where].advice)
 
 
 def test_a_sync_mapping_with_a_window_is_found() -> None:
     here = sound()
     here.mappings["id-Orders"]["TumblingWindowInSeconds"] = 60
-    found = here.examine()["mapping of Orders"]
-    assert "TumblingWindowInSeconds is 60, but 0 was deployed" in found.summary
+    finding = here.examine()["mapping of Orders"]
+    assert "TumblingWindowInSeconds is 60, but 0 was deployed" in finding.summary
 
 
 def test_a_model_with_totals_needs_their_stack() -> None:
@@ -173,8 +177,8 @@ def test_a_model_with_totals_needs_their_stack() -> None:
     function = here.stacks[SYNC]["template"]["Resources"]["SyncFunction01234567"]
     model = registry().description() | {"totals": [Total("DailySales").shape()]}
     function["Metadata"]["AdminViewModel"] = model
-    found = here.examine()[f"stack {TOTALS}"]
-    assert (found.state, found.summary) == (
+    finding = here.examine()[f"stack {TOTALS}"]
+    assert (finding.state, finding.summary) == (
         PROBLEM,
         "it does not exist in this account and region",
     )

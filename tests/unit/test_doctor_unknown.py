@@ -35,17 +35,17 @@ def adminview(*words: str) -> Result:
 
 
 def states(here: Deployment, state: State) -> list[str]:
-    return [one.name for one in here.examine().values() if one.state is state]
+    return [finding.name for finding in here.examine().values() if finding.state is state]
 
 
 def test_a_call_that_is_denied_is_unknown_and_names_the_permission(here: Deployment) -> None:
     code = refusal("AccessDeniedException", "GetFunctionConfiguration", 403)
     here.refused["get_function_configuration"] = code
-    found = here.examine()
+    findings = here.examine()
     assert states(here, State.UNKNOWN) == ["function SyncFunction", "function ApiFunction"]
-    one = found["function SyncFunction"]
-    assert one.summary == "lambda:GetFunctionConfiguration: AWS answered AccessDeniedException"
-    assert one.advice == (
+    finding = findings["function SyncFunction"]
+    assert finding.summary == "lambda:GetFunctionConfiguration: AWS answered AccessDeniedException"
+    assert finding.advice == (
         "allow lambda:GetFunctionConfiguration for the credentials of this command",
     )
     assert states(here, State.PROBLEM) == []
@@ -83,16 +83,16 @@ def test_a_stack_that_cannot_be_read_is_unknown_and_what_is_in_it_is_left_out(
     here: Deployment,
 ) -> None:
     here.refused["describe_stacks"] = refusal("AccessDenied", "DescribeStacks", 403)
-    found = here.examine()
-    assert {one.state for one in found.values()} == {State.UNKNOWN}
-    assert [*found] == [f"stack AdminView-dev-{part}" for part in PARTS], "whether needed or not"
+    findings = here.examine()
+    assert {finding.state for finding in findings.values()} == {State.UNKNOWN}
+    assert [*findings] == [f"stack AdminView-dev-{part}" for part in PARTS], "whether needed or not"
 
 
 def test_a_sync_stack_of_another_version_is_reported_once_for_all_sources(here: Deployment) -> None:
     here.output(SYNC, "Settings", "not JSON")
     here.output(SYNC, "Mappings", "not JSON")
-    found = here.examine()
-    assert found["sources"].summary.startswith(f"stack {SYNC!r} has no valid output 'Settings'")
+    findings = here.examine()
+    assert findings["sources"].summary.startswith(f"stack {SYNC!r} has no valid output 'Settings'")
     assert states(here, State.UNKNOWN) == [
         "access patterns",
         "sources",
@@ -105,31 +105,31 @@ def test_a_check_that_is_surprised_is_unknown_and_quotes_nothing() -> None:
     def surprised() -> Any:
         raise KeyError("customer")
 
-    found = run_check(Check("it", surprised))
-    assert (found.state, "customer" in found.summary) == (State.UNKNOWN, False)
-    assert "KeyError" in found.summary
+    finding = run_check(Check("it", surprised))
+    assert (finding.state, "customer" in finding.summary) == (State.UNKNOWN, False)
+    assert "KeyError" in finding.summary
 
 
 def test_sources_that_are_all_others_tables_need_no_stack(here: Deployment) -> None:
     del here.stacks["AdminView-dev-Sources"]
     assert states(here, State.PROBLEM) == ["stack AdminView-dev-Sources"]
-    for name, one in here.stacks[SYNC]["template"]["Resources"].items():
+    for name, resource in here.stacks[SYNC]["template"]["Resources"].items():
         if name.startswith("Follow"):
             literal = stream(name.removeprefix("Follow"))
-            one["Properties"] = {**one["Properties"], "EventSourceArn": literal}
+            resource["Properties"] = {**resource["Properties"], "EventSourceArn": literal}
     assert states(here, State.PROBLEM) == []
 
 
 def test_a_stage_without_monitoring_has_no_alarms_and_that_is_reported(here: Deployment) -> None:
     del here.stacks["AdminView-dev-Watch"]
-    found = here.examine()
+    findings = here.examine()
     watch = "stack AdminView-dev-Watch"
-    assert [name for name in found if "Watch" in name or "alarm" in name] == [watch]
-    assert (found[watch].state, found[watch].advice) == (
+    assert [name for name in findings if "Watch" in name or "alarm" in name] == [watch]
+    assert (findings[watch].state, findings[watch].advice) == (
         State.WARNING,
         ("npx cdk deploy AdminView-dev-Watch -c adminview:stage=dev",),
     )
-    assert "there are no alarms" in found[watch].summary
+    assert "there are no alarms" in findings[watch].summary
 
 
 @pytest.mark.parametrize(("kept", "warnings"), [({}, 1), ({"DeletionPolicy": "Retain"}, 0)])
@@ -152,8 +152,8 @@ def test_models_that_differ_while_a_plan_is_carried_out_are_a_warning(here: Depl
     requested["Environment"] = {"Variables": {"ADMINVIEW_MODEL": "newer"}}
     here.functions["api"]["Environment"] = requested["Environment"]
     here.output("AdminView-dev-Api", "AccessPatterns", json.dumps({"pending": {"new": None}}))
-    found = here.examine()
-    assert found["model"].state is State.WARNING
+    findings = here.examine()
+    assert findings["model"].state is State.WARNING
     assert states(here, State.PROBLEM) == []
 
 
@@ -162,11 +162,11 @@ def test_an_index_of_a_pending_pattern_may_be_missing(here: Deployment) -> None:
     for table in (view, here.tables["AdminViewTable"]):
         table["GlobalSecondaryIndexes"] = table["GlobalSecondaryIndexes"][1:]
     assert states(here, State.PROBLEM) == ["view AdminViewTable"]
-    told: Any = {"pending": {"orders-by-status": None, "payments-by-status": None}}
-    here.output("AdminView-dev-Api", "AccessPatterns", json.dumps(told))
+    patterns: Any = {"pending": {"orders-by-status": None, "payments-by-status": None}}
+    here.output("AdminView-dev-Api", "AccessPatterns", json.dumps(patterns))
     assert states(here, State.PROBLEM) == []
-    told = {"pending": {"orders-by-status": "Older", "payments-by-status": None}}
-    here.output("AdminView-dev-Api", "AccessPatterns", json.dumps(told))
+    patterns = {"pending": {"orders-by-status": "Older", "payments-by-status": None}}
+    here.output("AdminView-dev-Api", "AccessPatterns", json.dumps(patterns))
     assert "index Older, which access pattern" in here.examine()["view AdminViewTable"].summary
 
 
@@ -193,10 +193,10 @@ def test_the_command_fails_if_something_is_wrong_or_unknown(here: Deployment, br
 def test_all_findings_are_printed_as_json(here: Deployment) -> None:
     here.concurrency["sync"] = 0
     result = adminview("--json")
-    told = json.loads(result.stdout)
-    assert (result.exit_code, told["status"]) == (1, 1)
-    assert told["counts"]["problem"] == 1
-    (problem,) = [one for one in told["findings"] if one["state"] == "problem"]
+    report = json.loads(result.stdout)
+    assert (result.exit_code, report["status"]) == (1, 1)
+    assert report["counts"]["problem"] == 1
+    (problem,) = [finding for finding in report["findings"] if finding["state"] == "problem"]
     assert problem == {
         "name": "function SyncFunction",
         "state": "problem",
@@ -216,5 +216,9 @@ def test_what_to_do_is_printed_whole_so_that_it_can_be_copied(
 
 def test_the_worst_of_several_faults_is_what_counts_and_advice_is_given_once() -> None:
     faults = [Fault("a", "x", State.WARNING), Fault("b", "x"), Fault("c", "y", State.UNKNOWN)]
-    found = Finding.of("it", faults, "")
-    assert (found.state, found.summary, found.advice) == (State.PROBLEM, "a; b; c", ("x", "y"))
+    finding = Finding.of("it", faults, "")
+    assert (finding.state, finding.summary, finding.advice) == (
+        State.PROBLEM,
+        "a; b; c",
+        ("x", "y"),
+    )

@@ -59,9 +59,9 @@ def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def closed() -> str:
     """Find a port where nothing listens."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{found.getsockname()[1]}"
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{sock.getsockname()[1]}"
 
 
 @pytest.fixture
@@ -216,13 +216,13 @@ def test_a_name_that_takes_long_to_look_up_is_not_waited_for(
 def test_the_region_is_read_from_aws_region_first(
     environ: dict[str, str], region: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found: list[str | None] = []
+    regions: list[str | None] = []
     monkeypatch.setenv("AWS_DEFAULT_REGION", "")
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(main, "app", lambda: found.append(boto3.Session().region_name))
+    monkeypatch.setattr(main, "app", lambda: regions.append(boto3.Session().region_name))
     main.main()
-    assert found == [region]
+    assert regions == [region]
 
 
 def test_without_aws_region_the_environment_stays_as_it_is() -> None:

@@ -50,21 +50,21 @@ def test_order_and_needless_zeros_make_no_difference(item: dict[str, Any]) -> No
 
 
 @given(items, items)
-def test_what_differs_in_python_differs_here(one: dict[str, Any], other: dict[str, Any]) -> None:
-    assert equivalent(wire(one), wire(other)) == (typed(one) == typed(other))
+def test_what_differs_in_python_differs_here(first: dict[str, Any], other: dict[str, Any]) -> None:
+    assert equivalent(wire(first), wire(other)) == (typed(first) == typed(other))
 
 
 def typed(value: Any) -> Any:
     """Tell apart what Python holds equal: True and 1."""
     if isinstance(value, dict):
-        return {name: typed(one) for name, one in value.items()}
+        return {name: typed(member) for name, member in value.items()}
     if isinstance(value, list):
-        return [typed(one) for one in value]
+        return [typed(member) for member in value]
     return (type(value), value)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "other"),
     [
         ("1", "1.00"),
         ("1000", "1E+3"),
@@ -72,9 +72,9 @@ def typed(value: Any) -> Any:
         ("12345678901234567890123456789012345678", "12345678901234567890123456789012345678.0"),
     ],
 )
-def test_a_number_may_be_written_in_many_ways(one: str, other: str) -> None:
-    assert equivalent({"n": {"N": one}}, {"n": {"N": other}})
-    assert equivalent({"n": {"NS": [one, "7"]}}, {"n": {"NS": ["7", other]}})
+def test_a_number_may_be_written_in_many_ways(first: str, other: str) -> None:
+    assert equivalent({"n": {"N": first}}, {"n": {"N": other}})
+    assert equivalent({"n": {"NS": [first, "7"]}}, {"n": {"NS": ["7", other]}})
 
 
 def test_the_last_of_38_digits_counts() -> None:

@@ -22,11 +22,11 @@ def batch(*sequences: str, **more: Any) -> StreamBatch:
 
 
 def numbers(batches: Iterable[StreamBatch]) -> list[list[str]]:
-    return [[record.sequence for record in one.records] for one in batches]
+    return [[record.sequence for record in batch.records] for batch in batches]
 
 
 def report(*identifiers: object) -> dict[str, Any]:
-    return {"batchItemFailures": [{"itemIdentifier": one} for one in identifiers]}
+    return {"batchItemFailures": [{"itemIdentifier": identifier} for identifier in identifiers]}
 
 
 @pytest.mark.parametrize("response", [None, {}, report(), {"batchItemFailures": None}])

@@ -12,7 +12,7 @@ def test_a_failing_batch_is_halved_until_the_bad_record_stands_alone() -> None:
     delivered: list[list[str]] = []
 
     def handler(event: dict[str, Any], context: Any) -> None:
-        delivered.append([one["dynamodb"]["SequenceNumber"] for one in event["Records"]])
+        delivered.append([record["dynamodb"]["SequenceNumber"] for record in event["Records"]])
         fails_with("100")(event, context)
 
     lab = Lab(handler=handler, delivery=rules(retries=1))
@@ -128,7 +128,7 @@ def test_nothing_passes_a_failing_record_of_its_shard_while_other_shards_go_on()
     def handler(event: dict[str, Any], context: Any) -> None:
         if lab.now < NOW + 3:
             fails_with("98")(event, context)
-        settled.extend(one["dynamodb"]["SequenceNumber"] for one in event["Records"])
+        settled.extend(record["dynamodb"]["SequenceNumber"] for record in event["Records"])
 
     lab.source.handler = handler
     lab.source.delivery = rules(batch_size=1)

@@ -43,7 +43,7 @@ def test_draining_polls_the_configured_number_of_times_before_it_takes_the_strea
     polls: list[int] = []
     lab.stream.shards["A"] = FakeShard()
     real = lab.stream.get_records
-    lab.stream.get_records = lambda **asked: polls.append(1) or real(**asked)  # type: ignore[method-assign,func-returns-value]  # a spy
+    lab.stream.get_records = lambda **request: polls.append(1) or real(**request)  # type: ignore[method-assign,func-returns-value]  # a spy
 
     lab.source.drain(idle_passes=5)
 
@@ -174,7 +174,7 @@ class Whim:
 
     def __call__(self, event: dict[str, Any], _: Any) -> Any:
         """Answer one invocation."""
-        numbers = [one["dynamodb"]["SequenceNumber"] for one in event["Records"]]
+        numbers = [record["dynamodb"]["SequenceNumber"] for record in event["Records"]]
         outcome = next(self.outcomes, "success")
         if outcome == "raise":
             raise ValueError
@@ -230,7 +230,7 @@ def test_every_record_is_settled_once_by_success_or_one_dead_letter_in_order_per
         lab.stream.put(str(number), size)
     for name, shard in lab.stream.shards.items():
         before = lines.get(shard.parent, []) if shard.parent else []
-        lines[name] = before + [one["dynamodb"]["SequenceNumber"] for one in shard.records]
+        lines[name] = before + [record["dynamodb"]["SequenceNumber"] for record in shard.records]
 
     settled = lab.source.drain(attempts=100)
 

@@ -40,8 +40,8 @@ INDEXES = [
 @pytest.fixture(params=ALL, ids=names())
 def example(request: pytest.FixtureRequest) -> Example:
     """Take each example in turn."""
-    found: Example = request.param
-    return found
+    current: Example = request.param
+    return current
 
 
 def derived(example: Example) -> list[tuple[dict[str, Any], Attributes]]:
@@ -78,8 +78,8 @@ def test_an_example_is_written_in_the_words_of_the_model_alone(example: Example)
 
 
 def test_every_pattern_of_an_example_is_queried(example: Example) -> None:
-    asked = {query.pattern for query in example.queries}
-    assert asked == {pattern.name for pattern in example.registry.patterns}
+    queried = {query.pattern for query in example.queries}
+    assert queried == {pattern.name for pattern in example.registry.patterns}
 
 
 def test_every_pattern_has_an_answer_with_rows_and_says_what_it_is_about(example: Example) -> None:
@@ -89,8 +89,8 @@ def test_every_pattern_has_an_answer_with_rows_and_says_what_it_is_about(example
 
 
 def test_every_index_of_an_example_is_queried(example: Example) -> None:
-    asked = {pattern.index for pattern in example.registry.patterns if pattern.index}
-    assert {*asked, OWNER_INDEX} == set(example.registry.indexes)
+    queried = {pattern.index for pattern in example.registry.patterns if pattern.index}
+    assert {*queried, OWNER_INDEX} == set(example.registry.indexes)
 
 
 def test_no_row_of_an_example_has_two_owners(example: Example) -> None:
@@ -140,8 +140,8 @@ def test_a_parameter_of_another_type_is_an_error_that_names_it(pattern: AccessPa
 def test_the_last_parameters_may_be_left_out_if_they_are_optional(pattern: AccessPattern) -> None:
     whole = anything(pattern)
     for number in range(len(pattern.optional) + 1):
-        given = dict([*whole.items()][: len(whole) - number])
-        names = pattern.condition(**given).names
+        arguments = dict([*whole.items()][: len(whole) - number])
+        names = pattern.condition(**arguments).names
         assert len(names) == len(pattern.condition(**whole).names) - number
 
 
@@ -181,8 +181,12 @@ def test_templates_by_name_give_the_same_query_in_any_order() -> None:
     assert isinstance(customers.partition, dict)
     turned = replace(customers, partition=dict(reversed(customers.partition.items())))
     in_order = replace(customers, partition=[*customers.partition.values()])
-    given = anything(customers)
-    assert turned.condition(**given) == in_order.condition(**given) == customers.condition(**given)
+    arguments = anything(customers)
+    assert (
+        turned.condition(**arguments)
+        == in_order.condition(**arguments)
+        == customers.condition(**arguments)
+    )
 
 
 @pytest.mark.parametrize("index", INDEXES)
@@ -201,14 +205,14 @@ def test_an_index_is_queried_with_its_sort_attributes_from_the_left_and_no_other
     partition = [f"{{{attribute.name}}}" for attribute in index.partition]
     sort = [f"{{{attribute.name}}}" for attribute in index.sort]
     for fixed in range(len(sort) + 1):
-        asked = AccessPattern("asked", index=index, partition=partition, sort=sort[:fixed])
+        pattern = AccessPattern("asked", index=index, partition=partition, sort=sort[:fixed])
         keys = [key.name for key in index.key[: len(partition) + fixed]]
-        assert [*asked.parameters] == keys
+        assert [*pattern.parameters] == keys
     last = index.key[-1].name
     with pytest.raises(DeclarationError, match=rf"sort conditions .*\b{last}\)"):
         AccessPattern("asked", index=index, partition=partition, sort=[*sort, "more"])
     with pytest.raises(DeclarationError, match=rf"sort conditions .*\b{last}\)"):
-        replace(asked, sort_from="{more}")
+        replace(pattern, sort_from="{more}")
 
 
 def test_without_a_name_the_examples_are_listed() -> None:

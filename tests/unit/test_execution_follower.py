@@ -34,19 +34,19 @@ class States:
     failed: dict[str, Any] = field(default_factory=dict)  # the part of a map that failed
     started: list[Any] = field(default_factory=list)
 
-    def list_executions(self, **asked: Any) -> Any:
-        if "mapRunArn" in asked:
-            assert asked["statusFilter"] == "FAILED"
+    def list_executions(self, **request: Any) -> Any:
+        if "mapRunArn" in request:
+            assert request["statusFilter"] == "FAILED"
             return {"executions": [{"executionArn": "arn:part"}] if self.failed else []}
-        assert asked == {"stateMachineArn": MACHINE, "statusFilter": "RUNNING"}
+        assert request == {"stateMachineArn": MACHINE, "statusFilter": "RUNNING"}
         return {"executions": [{"executionArn": arn} for arn in self.running]}
 
     def list_map_runs(self, executionArn: str) -> Any:  # noqa: N803 - boto3's
         assert executionArn == EXECUTION
         return {"mapRuns": [{"mapRunArn": "arn:map"}]}
 
-    def start_execution(self, **asked: Any) -> Any:
-        self.started.append(asked)
+    def start_execution(self, **request: Any) -> Any:
+        self.started.append(request)
         return {"executionArn": EXECUTION}
 
     def describe_execution(self, executionArn: str) -> Any:  # noqa: N803 - boto3's
@@ -60,18 +60,18 @@ class States:
 @pytest.fixture
 def world() -> World:
     """Let there be some items, and a run that ended long ago."""
-    made = World()
+    world = World()
     for number in range(6):
-        made.put(f"t{number}", x="1")
-    made.write("Notes", {"about": "t0", "number": 1, "text": "hello"})
-    made.run("backfill/Notes")
-    made.now += 1000
-    return made
+        world.put(f"t{number}", x="1")
+    world.write("Notes", {"about": "t0", "number": 1, "text": "hello"})
+    world.run("backfill/Notes")
+    world.now += 1000
+    return world
 
 
 def follower(world: World, states: States, **changes: Any) -> ExecutionFollower:
-    given: dict[str, Any] = {"stop": Shutdown(), "backoff": NO_WAIT} | changes
-    return ExecutionFollower(states, MACHINE, ORDER, world.progress, **given)
+    options: dict[str, Any] = {"stop": Shutdown(), "backoff": NO_WAIT} | changes
+    return ExecutionFollower(states, MACHINE, ORDER, world.progress, **options)
 
 
 def test_an_execution_is_started_with_the_given_options_and_nothing_else(world: World) -> None:
@@ -98,15 +98,15 @@ def test_progress_is_what_the_progress_table_says_and_the_end_what_the_marks_say
         return {"status": "SUCCEEDED"}
 
     seen: list[int] = []
-    made = follower(world, States([lambda: None, work, end]))
-    outcomes = made.follow(made.start(), lambda counts: seen.append(counts["items"]))
+    run = follower(world, States([lambda: None, work, end]))
+    outcomes = run.follow(run.start(), lambda counts: seen.append(counts["items"]))
     assert seen[0] == 0, "what an earlier run did is not this one's doing"
     assert 0 < seen[1] < 6
     assert outcomes == [
         SegmentOutcome(RUNS[0], Counter(items=6, rows=6)),
         SegmentOutcome(RUNS[1], Counter(items=1, right=1)),
     ]
-    assert all(one.finished for one in outcomes)
+    assert all(outcome.finished for outcome in outcomes)
 
 
 def test_the_same_command_follows_the_execution_that_is_running(world: World) -> None:
@@ -127,10 +127,10 @@ def test_no_execution_is_started_while_one_with_other_options_runs(world: World)
 
 
 def test_ctrl_c_leaves_it_running_and_says_how_to_stop_it(world: World) -> None:
-    made = follower(world, States())
-    execution = made.start()
-    outcomes = made.follow(execution, lambda _: made.stop.event.set())
-    assert [one.finished for one in outcomes] == [False, False]
+    run = follower(world, States())
+    execution = run.start()
+    outcomes = run.follow(execution, lambda _: run.stop.event.set())
+    assert [outcome.finished for outcome in outcomes] == [False, False]
     assert outcomes[0].trouble == (f"it continues on AWS (to stop it: {STOPPING})")
 
 
@@ -138,7 +138,7 @@ WRAPPED = json.dumps({"errorType": "SettingsError", "errorMessage": "Disabled: e
 
 
 @pytest.mark.parametrize(
-    ("told", "failed", "words"),
+    ("description", "failed", "words"),
     [
         ({"error": "SettingsError", "cause": WRAPPED}, {}, "Disabled: enable it"),
         ({"error": "States.Runtime", "cause": "no such path"}, {}, "States.Runtime: no such path"),
@@ -152,11 +152,11 @@ WRAPPED = json.dumps({"errorType": "SettingsError", "errorMessage": "Disabled: e
     ],
 )
 def test_the_reason_of_a_failure_is_the_functions_own_text(
-    world: World, told: dict[str, str], failed: dict[str, str], words: str
+    world: World, description: dict[str, str], failed: dict[str, str], words: str
 ) -> None:
-    made = follower(world, States([{"status": "FAILED", **told}], failed=failed))
-    outcomes = made.follow(made.start(), lambda _: None)
-    assert {one.trouble for one in outcomes} == {words}
+    run = follower(world, States([{"status": "FAILED", **description}], failed=failed))
+    outcomes = run.follow(run.start(), lambda _: None)
+    assert {outcome.trouble for outcome in outcomes} == {words}
 
 
 def test_of_an_execution_that_failed_the_runs_that_have_ended_are_done(world: World) -> None:
@@ -164,8 +164,8 @@ def test_of_an_execution_that_failed_the_runs_that_have_ended_are_done(world: Wo
         world.run(RUNS[0], 1)
         return {"status": "TIMED_OUT"}
 
-    made = follower(world, States([fail]))
-    first, second = made.follow(made.start(), lambda _: None)
+    run = follower(world, States([fail]))
+    first, second = run.follow(run.start(), lambda _: None)
     assert first == SegmentOutcome(RUNS[0], Counter(items=6, rows=6))
     assert second.trouble == f"the execution is TIMED_OUT: {EXECUTION}"
 
@@ -174,9 +174,9 @@ def test_a_failed_status_call_is_reported_and_not_taken_for_the_end(world: World
     def refuse() -> Any:
         raise refusal("AccessDeniedException")
 
-    made = follower(world, States([refuse]))
+    run = follower(world, States([refuse]))
     with pytest.raises(ServiceError, match="describe_execution of a state machine: AWS answered"):
-        made.follow(EXECUTION, lambda _: None)
+        run.follow(EXECUTION, lambda _: None)
 
 
 def test_it_is_found_by_the_output_of_its_stack(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,5 +201,5 @@ def test_the_clients_are_those_of_the_environment(
     monkeypatch.setattr("boto3.client", lambda service, **_: services[service])
     monkeypatch.setattr("adminview.aws.boto3_clients.check_responses", lambda _: None)
     outcomes = run_on_aws(MACHINE, world.bulk.settings, ORDER)
-    assert [one.counts["items"] for one in outcomes] == [6, 1]
+    assert [outcome.counts["items"] for outcome in outcomes] == [6, 1]
     assert world.bulk.settings.view_table == TABLE
