@@ -233,7 +233,7 @@ def test_a_table_is_never_wider_than_the_terminal(
     least = 4 * len(columns) + 3 * (len(columns) - 1) + 2
     if not chosen or width >= least:
         assert sum(fitted) + 3 * (len(fitted) - 1) + 2 <= width
-    assert all(given <= whole for given, whole in zip(fitted, natural, strict=False))
+    assert all(fitted_width <= whole for fitted_width, whole in zip(fitted, natural, strict=False))
     assert 1 <= len(fitted) <= len(columns)
     if sum(natural) + 3 * (len(columns) - 1) + 2 <= width:
         assert fitted == natural

@@ -165,7 +165,7 @@ def test_an_event_without_a_query_string_is_as_one_with_an_empty_one(query: Any)
     assert "colour is missing" in json.loads(refused["body"])["detail"]
 
 
-@pytest.mark.parametrize("value", [one for one in HUGE if one != "9" * 39])
+@pytest.mark.parametrize("value", [value for value in HUGE if value != "9" * 39])
 def test_no_number_out_of_range_is_written_without_its_exponent(value: str) -> None:
     begun = perf_counter()
     for write in (normalize_number, number_text):

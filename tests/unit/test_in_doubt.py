@@ -247,12 +247,12 @@ def test_a_call_that_hangs_at_the_last_moment_leaves_time_to_make_the_queues_cli
 
 
 @pytest.mark.parametrize("fault", [wait, reset, answer(200, "<html>"), answer(502, "<html>")])
-@pytest.mark.parametrize("way", ["direct", "boto3"])
-def test_both_clients_report_a_call_without_a_response(fault: Any, way: str) -> None:
+@pytest.mark.parametrize("client_kind", ["direct", "boto3"])
+def test_both_clients_report_a_call_without_a_response(fault: Any, client_kind: str) -> None:
     with Faulty([fault]) as server:
         writer: Any = (
             HttpBatchWriter(make_http_client(server.url, HASTY))
-            if way == "direct"
+            if client_kind == "direct"
             else Boto3BatchWriter(client(server.url, HASTY))
         )
         outcome = ViewTable(writer, TABLE, NO_WAIT).write(
@@ -291,7 +291,9 @@ def test_dead_letters_stay_small_whatever_a_call_held() -> None:
     many = [touched(f"{n}", 20_000) for n in range(60)]
     letters = [*in_doubt_letters(0, ORIGIN, many)]
     assert all(len(letter.body) < 256 * 1024 for letter in letters)
-    named = [item["key"]["id"]["S"] for one in letters for item in json.loads(one.body)["items"]]
+    named = [
+        item["key"]["id"]["S"] for letter in letters for item in json.loads(letter.body)["items"]
+    ]
     assert named == [f"{n}" for n in range(60)]
 
 

@@ -172,16 +172,16 @@ def test_equal_wires_are_equal() -> None:
 
 def test_what_is_picked_can_be_put_together_with_anything_and_later_ones_win() -> None:
     item = Item({"a": {"N": "1.0"}, "b": {"S": "x"}})
-    both, one = {"a": {"N": "1.0"}, "b": {"S": "x"}}, item.pick("b")
+    both, picked = {"a": {"N": "1.0"}, "b": {"S": "x"}}, item.pick("b")
     inner = {"M": {"b": {"S": "x"}}}
     for data, expected in (
-        (item.pick("a") | one, both),
+        (item.pick("a") | picked, both),
         (item.pick("a", "b"), both),
-        ({"c": 2, **one}, {"c": {"N": "2"}, "b": {"S": "x"}}),
-        (one | {"b": "y"}, {"b": {"S": "y"}}),
-        ({"b": "y", "c": True} | one, {"b": {"S": "x"}, "c": {"BOOL": True}}),
-        ({"inner": one, "list": [one]}, {"inner": inner, "list": {"L": [inner]}}),
-        (dict(one), {"b": {"S": "x"}}),
+        ({"c": 2, **picked}, {"c": {"N": "2"}, "b": {"S": "x"}}),
+        (picked | {"b": "y"}, {"b": {"S": "y"}}),
+        ({"b": "y", "c": True} | picked, {"b": {"S": "x"}, "c": {"BOOL": True}}),
+        ({"inner": picked, "list": [picked]}, {"inner": inner, "list": {"L": [inner]}}),
+        (dict(picked), {"b": {"S": "x"}}),
     ):
         assert Row("P", "S", data=data).attributes()["data"] == {"M": expected}
-    assert repr(one) == "Picked(b)", "no value: a repr may end in a log"
+    assert repr(picked) == "Picked(b)", "no value: a repr may end in a log"

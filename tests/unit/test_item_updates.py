@@ -20,8 +20,8 @@ class FakeTable:
         self.answers = list(answers)
         self.requests: list[Any] = []
 
-    def update_item(self, **asked: Any) -> Any:
-        self.requests.append(asked)
+    def update_item(self, **request: Any) -> Any:
+        self.requests.append(request)
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -35,10 +35,10 @@ def write(table: Any) -> bool:
 def test_an_update_is_sent_as_boto3_wants_it() -> None:
     table = FakeTable({})
     assert write(table)
-    (asked,) = table.requests
-    assert asked["TableName"] == "Things"
-    assert asked["Key"] == {"id": {"B": b"\x00\xff"}}
-    assert asked["ExpressionAttributeValues"] == {":s0": {"B": b"\x01"}}
+    (request,) = table.requests
+    assert request["TableName"] == "Things"
+    assert request["Key"] == {"id": {"B": b"\x00\xff"}}
+    assert request["ExpressionAttributeValues"] == {":s0": {"B": b"\x01"}}
 
 
 def test_trouble_that_passes_is_sat_out() -> None:

@@ -22,7 +22,7 @@ def reference(joined: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("made", "expected"),
+    ("actual", "expected"),
     [
         (key("USER", "user-123"), "USER#user-123"),
         (key("ORDER", "STATUS", "PENDING"), "ORDER#STATUS#PENDING"),
@@ -36,9 +36,9 @@ def reference(joined: str) -> list[str]:
     ],
 )
 def test_ordinary_parts_stay_as_they_are_and_separators_are_escaped(
-    made: str, expected: str
+    actual: str, expected: str
 ) -> None:
-    assert made == expected
+    assert actual == expected
 
 
 @given(parts)
@@ -54,8 +54,8 @@ def test_a_key_can_be_read_back_into_its_parts_so_no_two_lists_of_parts_share_on
 @example(["PRODUCT", "p#c", "d"], ["PRODUCT", "p", "c#d"])
 @example(["a", "b#c"], ["a", "b", "c"])
 @example(["a", "%23"], ["a", "#"])
-def test_different_parts_give_different_keys(one: list[str], other: list[str]) -> None:
-    assert (key(*one) == key(*other)) == (one == other)
+def test_different_parts_give_different_keys(first: list[str], other: list[str]) -> None:
+    assert (key(*first) == key(*other)) == (first == other)
 
 
 three = st.tuples(hostile, hostile, hostile)
@@ -65,10 +65,10 @@ three = st.tuples(hostile, hostile, hostile)
 @example(("a#b", "c", "d"), ("a", "b#c", "d"))
 @example(("a", "b", "c#d"), ("a", "b#c", "d"))
 def test_a_raw_end_cannot_imitate_the_parts_before_it(
-    one: tuple[str, str, str], other: tuple[str, str, str]
+    triple: tuple[str, str, str], other: tuple[str, str, str]
 ) -> None:
-    made = [key(first, second, raw=end) for first, second, end in (one, other)]
-    assert (made[0] == made[1]) == (one == other)
+    keys = [key(first, second, raw=end) for first, second, end in (triple, other)]
+    assert (keys[0] == keys[1]) == (triple == other)
 
 
 @given(hostile, hostile)
@@ -83,8 +83,8 @@ ordinary = st.text("09azAZ-:.TZ+_ é", min_size=1, max_size=8)
 
 
 @given(ordinary, ordinary)
-def test_values_without_reserved_characters_keep_their_order(one: str, other: str) -> None:
-    assert (key("AT", one) < key("AT", other)) == (one < other)
+def test_values_without_reserved_characters_keep_their_order(first: str, other: str) -> None:
+    assert (key("AT", first) < key("AT", other)) == (first < other)
 
 
 @pytest.mark.parametrize("number", [1, Decimal(1), Decimal("1.0"), Decimal("1E0"), "1"])
@@ -144,8 +144,8 @@ def test_a_pattern_may_show_the_rows_that_it_finds(x: str, y: str) -> None:
 
 
 def test_a_pattern_shows_no_row_whose_key_was_not_escaped() -> None:
-    one = AccessPattern("one", partition="USER#{user}")
-    assert not one.may_show({"PK": {"S": "USER#a#b"}, "SK": {"S": "x"}})
+    pattern = AccessPattern("one", partition="USER#{user}")
+    assert not pattern.may_show({"PK": {"S": "USER#a#b"}, "SK": {"S": "x"}})
 
 
 by_customer = Index("ByCustomer", partition="customerId", sort="buyer", include=["data"])

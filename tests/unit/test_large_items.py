@@ -199,8 +199,8 @@ def test_rows_kept_for_the_next_change_of_their_items_do_not_fill_the_memory() -
     batch, kept = Batch(records, "m"), []
     keep = prepare._keep
 
-    def look(*asked: Any) -> None:
-        keep(*asked)
+    def look(*arguments: Any) -> None:
+        keep(*arguments)
         kept.append(len(batch.derived))
 
     with pytest.MonkeyPatch.context() as patch:

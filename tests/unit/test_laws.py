@@ -245,8 +245,8 @@ def no_deletes(monkeypatch: pytest.MonkeyPatch) -> None:
 def unprocessed_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     send = Boto3BatchWriter._send
 
-    def forget(*given: Any) -> Any:
-        result = send(*given)
+    def forget(*arguments: Any) -> Any:
+        result = send(*arguments)
         return {"UnprocessedItems": {}} if isinstance(result, dict) else result
 
     monkeypatch.setattr(Boto3BatchWriter, "_send", forget)

@@ -29,8 +29,8 @@ class Client:
         self.requests: list[tuple[str, dict[str, Any]]] = []
 
     def __getattr__(self, name: str) -> Any:
-        def call(**asked: Any) -> Any:
-            self.requests.append((name, asked))
+        def call(**arguments: Any) -> Any:
+            self.requests.append((name, arguments))
             if isinstance(self.answer, Exception):
                 raise self.answer
             return self.answer
@@ -49,8 +49,8 @@ class Clock:
 
 def metered(client: Client, clock: Clock | None = None, rate: float | None = 10) -> Metered:
     clock = clock or Clock()
-    made: Any = client
-    return Metered(made, RateLimiter(rate, clock), RateLimiter(rate, clock))
+    untyped: Any = client
+    return Metered(untyped, RateLimiter(rate, clock), RateLimiter(rate, clock))
 
 
 ONE, MANY = {"CapacityUnits": 20.0}, [{"CapacityUnits": 5.0}, {"CapacityUnits": 15.0}]
@@ -96,13 +96,13 @@ def test_every_call_requests_its_consumed_capacity_and_free_calls_are_passed_on(
 
 def test_without_a_rate_nobody_waits_but_for_a_table_that_throttles() -> None:
     client = Client({"ConsumedCapacity": {"CapacityUnits": 1e9}})
-    made = metered(client, rate=None)
-    made.scan()
-    assert made.wait_seconds == 0.0
+    metered_client = metered(client, rate=None)
+    metered_client.scan()
+    assert metered_client.wait_seconds == 0.0
     client.answer = refusal("ThrottlingException")
     with pytest.raises(ClientError):
-        made.scan()
-    assert made.wait_seconds == 1.0
+        metered_client.scan()
+    assert metered_client.wait_seconds == 1.0
 
 
 @pytest.mark.parametrize(
@@ -117,35 +117,35 @@ def test_without_a_rate_nobody_waits_but_for_a_table_that_throttles() -> None:
 def test_a_table_that_throttles_is_left_alone_for_longer_each_time(call: str, answer: Any) -> None:
     clock = Clock()
     client = Client(answer)
-    made = metered(client, clock)
+    metered_client = metered(client, clock)
 
     def throttle() -> float:
         with suppress(ClientError):
-            getattr(made, call)()
-        return made.wait_seconds
+            getattr(metered_client, call)()
+        return metered_client.wait_seconds
 
     for seconds in (1, 2, 4, 8, 16, LONGEST_PAUSE, LONGEST_PAUSE):
         assert throttle() == seconds
         assert throttle() == seconds, "a call that was under way says nothing new"
         clock.now += seconds
-        assert made.wait_seconds == 0.0
+        assert metered_client.wait_seconds == 0.0
     clock.now += LONGEST_PAUSE
     assert throttle() == 1.0, "after a good while it begins again"
 
 
 @pytest.mark.parametrize("answer", [{}, {"UnprocessedItems": {}}, {"UnprocessedKeys": {}}])
 def test_an_answer_that_leaves_nothing_closes_nothing(answer: Any) -> None:
-    made = metered(Client(answer))
-    made.batch_write_item()
-    made.batch_get_item()
-    assert made.wait_seconds == 0.0
+    metered_client = metered(Client(answer))
+    metered_client.batch_write_item()
+    metered_client.batch_get_item()
+    assert metered_client.wait_seconds == 0.0
 
 
 def test_an_error_that_is_no_throttling_closes_nothing() -> None:
-    made = metered(Client(refusal("ValidationException")))
+    metered_client = metered(Client(refusal("ValidationException")))
     with pytest.raises(ClientError):
-        made.put_item()
-    assert made.wait_seconds == 0.0
+        metered_client.put_item()
+    assert metered_client.wait_seconds == 0.0
 
 
 @given(
@@ -175,47 +175,47 @@ def test_in_no_period_is_more_spent_than_the_rate_times_its_seconds_and_one_call
 
 def test_workers_that_share_a_budget_keep_it_together() -> None:
     """Each overdraws it by a page at most; then all wait until that is paid back."""
-    made = World(most=50)
+    world = World(most=50)
     for number in range(400):
-        made.put(f"t{number}", x="1")
-    made.writes = RateLimiter(10, lambda: made.now)
-    began, spent = made.now, 0.0
-    written = made.db.batch_write_item
+        world.put(f"t{number}", x="1")
+    world.writes = RateLimiter(10, lambda: world.now)
+    began, spent = world.now, 0.0
+    written = world.db.batch_write_item
 
-    def write(**asked: Any) -> Any:
+    def write(**request: Any) -> Any:
         nonlocal spent
-        answer = written(**asked)
+        answer = written(**request)
         spent += answer["ConsumedCapacity"]["CapacityUnits"]
         return answer
 
-    made.db.batch_write_item = write  # type: ignore[method-assign,assignment]
-    for segment in made.bulk.begin("backfill/Things", 4, deadline=never()):
-        made.worker().work(segment, end=never())
-        assert spent <= 10 * (made.now - began + 1) + 25
+    world.db.batch_write_item = write  # type: ignore[method-assign,assignment]
+    for segment in world.bulk.begin("backfill/Things", 4, deadline=never()):
+        world.worker().work(segment, end=never())
+        assert spent <= 10 * (world.now - began + 1) + 25
     assert spent == 400
-    assert made.now - began >= 400 / 10 - 4
+    assert world.now - began >= 400 / 10 - 4
 
 
 def test_threads_turn_their_pages_one_by_one_while_the_budget_is_tight() -> None:
     """Many at once would spend what is theirs many times over, before anybody knows."""
-    made = World()
+    world = World()
     for number in range(40):
-        made.put(f"t{number}", x="1", y="1", z="1")
-    made.writes = RateLimiter(5, lambda: made.now)
-    written, writing, seen = made.db.batch_write_item, Lock(), 0
+        world.put(f"t{number}", x="1", y="1", z="1")
+    world.writes = RateLimiter(5, lambda: world.now)
+    written, writing, seen = world.db.batch_write_item, Lock(), 0
 
-    def write(**asked: Any) -> Any:
+    def write(**request: Any) -> Any:
         nonlocal seen
         alone = writing.acquire(blocking=False)
         sleep(0.02)  # for the others to come in
         seen += 1
         assert alone
         writing.release()
-        return written(**asked)
+        return written(**request)
 
-    made.db.batch_write_item = write  # type: ignore[method-assign,assignment]
-    stop: Any = SimpleNamespace(event=Event(), sleep=made.sleep, end=never())
-    assert SegmentPool(made.bulk, "backfill/Things", stop, 0).work(16).finished
+    world.db.batch_write_item = write  # type: ignore[method-assign,assignment]
+    stop: Any = SimpleNamespace(event=Event(), sleep=world.sleep, end=never())
+    assert SegmentPool(world.bulk, "backfill/Things", stop, 0).work(16).finished
     assert seen >= 16
 
 

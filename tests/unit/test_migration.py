@@ -32,8 +32,8 @@ THING = {"id": "a", "SK": "1", "size": 3, "mail": CUSTOMER}
 def declared(
     derive: Callable[[Item], Any], sets: Any = ("colour", "width"), **more: Any
 ) -> Migration:
-    given = {"name": "things-colour", "sets": sets} | more
-    return migration(things, **given)(derive)
+    options = {"name": "things-colour", "sets": sets} | more
+    return migration(things, **options)(derive)
 
 
 def test_an_old_order_gets_a_day_three_weeks_on_and_keeps_all_it_has() -> None:
@@ -210,7 +210,7 @@ def leaving(item: Item) -> Mapping[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("derive", "kind", "told"),
+    ("derive", "kind", "reason"),
     [
         (outside, MigrationError, "declared to set colour, width"),
         (not_a_dict, MigrationError, "this one returned list"),
@@ -224,12 +224,12 @@ def leaving(item: Item) -> Mapping[str, object]:
     ],
 )
 def test_a_migration_that_fails_is_named_with_its_line_and_without_the_item(
-    derive: Any, kind: type[Exception], told: str
+    derive: Any, kind: type[Exception], reason: str
 ) -> None:
     with pytest.raises(kind) as failed:
         complete(declared(derive), image(THING))
     error: Any = failed.value
-    assert told in reason_of(error)
+    assert reason in reason_of(error)
     assert "migration 'things-colour' at test_migration" in error.place.replace("tests.unit.", "")
     assert CUSTOMER not in reason_of(error)
 
@@ -253,7 +253,7 @@ def test_a_migration_is_a_function_that_returns(derive: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "reason"),
     [
         ({"name": "Things colour"}, "lower-case words"),
         ({"sets": ()}, "must name at least one attribute"),
@@ -263,8 +263,8 @@ def test_a_migration_is_a_function_that_returns(derive: Any) -> None:
         ({"sets": ("colour", "SK")}, "cannot set the key"),
     ],
 )
-def test_a_declaration_that_cannot_work_is_refused(wrong: Any, told: str) -> None:
-    with pytest.raises(DeclarationError, match=told):
+def test_a_declaration_that_cannot_work_is_refused(wrong: Any, reason: str) -> None:
+    with pytest.raises(DeclarationError, match=reason):
         declared(lambda _: {}, **wrong)
 
 
@@ -276,16 +276,18 @@ def test_a_migration_is_of_a_source_and_of_a_kind_that_it_can_have() -> None:
 
 
 def module(name: str, **declarations: Any) -> ModuleType:
-    made = ModuleType(name)
-    made.__dict__.update(declarations)
-    return made
+    declared_in = ModuleType(name)
+    declared_in.__dict__.update(declarations)
+    return declared_in
 
 
 def test_two_migrations_do_not_have_one_name() -> None:
-    one, other = declared(lambda _: {}), declared(lambda _: {})
-    assert collect([module("a", one=one), module("b", again=one)], [things]) == {one.name: one}
+    first, other = declared(lambda _: {}), declared(lambda _: {})
+    assert collect([module("a", one=first), module("b", again=first)], [things]) == {
+        first.name: first
+    }
     with pytest.raises(DeclarationError, match="two migrations are named"):
-        collect([module("a", one=one), module("b", other=other)], [things])
+        collect([module("a", one=first), module("b", other=other)], [things])
 
 
 def test_a_migration_of_a_table_that_nobody_declares_is_refused() -> None:
@@ -294,10 +296,10 @@ def test_a_migration_of_a_table_that_nobody_declares_is_refused() -> None:
 
 
 def test_the_migrations_of_the_folder_are_found_by_name() -> None:
-    found = migrations()
-    assert found["orders-delivery-date"] is delivery_date
-    assert [*found] == sorted(found)
-    assert all(one.about for one in found.values())
+    by_name = migrations()
+    assert by_name["orders-delivery-date"] is delivery_date
+    assert [*by_name] == sorted(by_name)
+    assert all(entry.about for entry in by_name.values())
 
 
 def test_values_are_set_as_they_are_handed_on() -> None:

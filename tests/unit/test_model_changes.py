@@ -22,7 +22,7 @@ def shop() -> dict[str, Any]:
 
 
 def named(model: dict[str, Any], part: str, name: str) -> Any:
-    return next(one for one in model[part] if one["name"] == name)
+    return next(shape for shape in model[part] if shape["name"] == name)
 
 
 def changed(edit: Edit) -> ModelDiff:
@@ -35,9 +35,9 @@ def changed(edit: Edit) -> ModelDiff:
 def names(change: ModelDiff) -> dict[str, tuple[str, ...]]:
     """Take what a change lists, where it lists anything."""
     data = as_data(change)
-    listed = {f"{how}_{part}": found for part in PARTS for how, found in data[part].items()}
+    listed = {f"{how}_{part}": entries for part in PARTS for how, entries in data[part].items()}
     listed["rebuilt"] = data["rebuilt"]
-    return {name: found for name, found in listed.items() if found}
+    return {name: entries for name, entries in listed.items() if entries}
 
 
 def test_a_model_does_not_differ_from_itself() -> None:
@@ -153,10 +153,10 @@ def test_another_number_of_shards_moves_rows_and_leaves_the_index(
     ids=lambda index: index.name,
 )
 def test_an_index_can_be_made_from_its_description(index: Index) -> None:
-    made = Index.from_shape(index.shape())
-    assert made.shape() == index.shape()
-    assert made.stored_key == index.stored_key
-    assert made.local == index.local
+    rebuilt = Index.from_shape(index.shape())
+    assert rebuilt.shape() == index.shape()
+    assert rebuilt.stored_key == index.stored_key
+    assert rebuilt.local == index.local
 
 
 A = """

@@ -53,7 +53,7 @@ def question(**changes: Any) -> dict[str, Any]:
     }
 
 
-def said(**changes: Any) -> list[str]:
+def lines_of(**changes: Any) -> list[str]:
     """Say what changes from the small model to another."""
     words = describe_diff(ModelDiff.between(model(), model(fingerprint="bbb", **changes)))
     return [f"{heading}: {line}" for heading, lines in words.items() for line in lines]
@@ -109,7 +109,7 @@ CANNOT = (
     ],
 )
 def test_each_difference_is_described(changes: dict[str, Any], words: str) -> None:
-    assert words in said(**changes)
+    assert words in lines_of(**changes)
 
 
 def test_a_new_index_says_what_it_is_and_a_local_one_that_it_cannot_come() -> None:
@@ -117,7 +117,7 @@ def test_a_new_index_says_what_it_is_and_a_local_one_that_it_cannot_come() -> No
         Index("Spread", partition=["a", "b"], all_because="a test", shards=4).shape(),
         LocalIndex("Local", sort="x").shape(),
     ]
-    assert said(indexes=[*model()["indexes"], *more]) == [
+    assert lines_of(indexes=[*model()["indexes"], *more]) == [
         "Indexes: created: Spread, keyed by a and b over 4 shards, projecting all attributes",
         f"Indexes: created: Local, keyed by PK, then x, projecting keys only; but {NEVER_ADDED}",
     ]
@@ -127,7 +127,7 @@ def test_a_new_index_says_what_it_is_and_a_local_one_that_it_cannot_come() -> No
 
 def test_a_new_source_says_its_key_and_why_its_rows_are_built() -> None:
     sources = [*model()["sources"], {"name": "Carts", "key": [["user", "S"], ["at", "N"]]}]
-    assert said(sources=sources, code={"Things": "1", "Carts": "1"}) == [
+    assert lines_of(sources=sources, code={"Things": "1", "Carts": "1"}) == [
         "Sources: new: Carts, keyed by user and at (number)",
         "Rows: of Carts must be rebuilt: it is new",
     ]
@@ -152,9 +152,9 @@ def row(size: int = 1, **more: Any) -> dict[str, Any]:
 
 def test_rows_are_put_beside_the_old_index_and_swept_when_it_is_gone() -> None:
     indexes = Indexes.of(MOVE)
-    found = {("P", "1"): row(1100), ("P", "2"): row(1100), ("P", "3"): row()}
+    stored = {("P", "1"): row(1100), ("P", "2"): row(1100), ("P", "3"): row()}
     wanted = {("P", "1"): row(), ("P", "3"): row(_at={"N": "5"}), ("P", "4"): row()}
-    costs = item_costs(found, wanted, indexes, rebuilt=True)
+    costs = item_costs(stored, wanted, indexes, rebuilt=True)
     assert (costs.rows, costs.put, costs.deleted) == (3, 2, 1)  # the third shows the same
     # The first is rewritten, the fourth is new in both, and the second leaves one only.
     assert costs.rebuilding == Units(2 + 1 + 2, {"ByShelf": 2 + 1, "ByShelfShort": 1 + 1})
@@ -163,12 +163,12 @@ def test_rows_are_put_beside_the_old_index_and_swept_when_it_is_gone() -> None:
     assert costs.change_after == Units(3)  # keys alone: nothing changes there
     assert costs.insert_before == Units(5, {"ByShelf": 5})
     assert costs.insert_after == Units(3, {"ByShelfShort": 3})
-    untouched = item_costs(found, wanted, indexes, rebuilt=False)
+    untouched = item_costs(stored, wanted, indexes, rebuilt=False)
     assert (untouched.put, untouched.deleted, untouched.rebuilding) == (0, 0, Units())
     assert untouched.filling == costs.filling
 
 
-def told(**changes: Any) -> Estimate:
+def an_estimate(**changes: Any) -> Estimate:
     costs = Costs(Units(30), Units(0, {"a": 10}), Units(20), Units(40), Units(5), Units(6))
     return Estimate([SourceCosts("Things", 1000, 100, costs)], **{"unknown": {}, **changes})
 
@@ -180,7 +180,7 @@ def shown(change: ModelDiff, estimate: Estimate | None, trouble: str = "") -> st
 
 
 def test_the_costs_are_scaled_from_the_sample_and_shown_before_and_after() -> None:
-    text = " ".join(shown(MOVE, told(unknown={"Carts": "no table"})).split())
+    text = " ".join(shown(MOVE, an_estimate(unknown={"Carts": "no table"})).split())
     assert "from aaa (there) to aaa" in text
     assert "Things ~1,000 ~300 ~100 ~200k ~400k ~50k ~60k" in text
     assert "400 write units once, in total. ~ is estimated from a sample" in text
@@ -221,15 +221,15 @@ def test_items_that_fail_are_counted() -> None:
 
 
 def test_the_same_is_there_for_machines() -> None:
-    given = json.loads(json.dumps(data(MOVE, told(), "")))
-    assert given["indexes"]["new"] == ["ByShelfShort"]
-    assert given["indexes"]["dropped"] == ["ByShelf"]
-    assert given["rebuilt"] == ["Things"]
-    assert given["costs"]["one_time"] == 400
-    things = given["costs"]["sources"]["Things"]
-    assert things["million_changes"] == {"now": 200000, "then": 400000}
-    assert things["million_inserts"] == {"now": 50000, "then": 60000}
-    assert (things["rebuilding"], things["filling"]) == (300, 100)
+    printed = json.loads(json.dumps(data(MOVE, an_estimate(), "")))
+    assert printed["indexes"]["new"] == ["ByShelfShort"]
+    assert printed["indexes"]["dropped"] == ["ByShelf"]
+    assert printed["rebuilt"] == ["Things"]
+    assert printed["costs"]["one_time"] == 400
+    costs = printed["costs"]["sources"]["Things"]
+    assert costs["million_changes"] == {"now": 200000, "then": 400000}
+    assert costs["million_inserts"] == {"now": 50000, "then": 60000}
+    assert (costs["rebuilding"], costs["filling"]) == (300, 100)
 
 
 class FakeStacks:

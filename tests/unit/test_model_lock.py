@@ -166,7 +166,9 @@ def test_an_epoch_is_never_declared_again(
     with pytest.raises(SettingsError, match=problem):
         lock.write(with_total("f" * 12, *again), REASON, TODAY)
     assert lock.path.read_text() == kept
-    assert any("Declare epoch=" in one for one in lock.problems(with_total("f" * 12, *again)))
+    assert any(
+        "Declare epoch=" in problem for problem in lock.problems(with_total("f" * 12, *again))
+    )
     new = with_total("e" * 12, instead, 0)
     lock.write(new, REASON, TODAY)
     assert list(lock.problems(new)) == []

@@ -75,10 +75,10 @@ def test_the_runtime_is_made_from_the_environment(
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
-    made = runtime.__wrapped__()
-    assert "prod-Orders" in made.routes
-    assert made.model == registry().fingerprint
-    made.observer.synced(BatchCounts(source="Orders"), [], CallErrors())
+    sync_runtime = runtime.__wrapped__()
+    assert "prod-Orders" in sync_runtime.routes
+    assert sync_runtime.model == registry().fingerprint
+    sync_runtime.observer.synced(BatchCounts(source="Orders"), [], CallErrors())
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["service"] for line in lines] == ["team-a-AdminView-prod"] * 2, "log and metrics"
 
@@ -88,8 +88,8 @@ def observe(records: list[dict[str, Any]], capsys: Any, **with_: Any) -> tuple[l
     log = StringIO()
     logger = Logger(service=f"{SERVICE}-{uuid4()}", stream=log)  # loggers of one name are one
     metrics = Metrics(namespace=NAMESPACE, service=SERVICE)
-    made = make_runtime(registry(), observer=Observability(logger, metrics), **with_)
-    sync({"Records": records}, Context(), made)
+    sync_runtime = make_runtime(registry(), observer=Observability(logger, metrics), **with_)
+    sync({"Records": records}, Context(), sync_runtime)
     reported = capsys.readouterr().out
     return (
         [json.loads(line) for line in log.getvalue().splitlines()],
@@ -129,10 +129,10 @@ def test_metrics_of_two_batches_do_not_mix(capsys: Any) -> None:
         Logger(service=f"{SERVICE}-{uuid4()}", stream=StringIO()),
         Metrics(namespace=NAMESPACE, service=SERVICE),
     )
-    made = make_runtime(registry(), observer=observability)
+    sync_runtime = make_runtime(registry(), observer=observability)
     for source, item in (("Users", USER), ("Orders", {"CustomerId": "u", "SK": "NOTE#1"})):
-        one = record(registry().source(source), None, item)
-        sync({"Records": [one]}, Context(), made)
+        change = record(registry().source(source), None, item)
+        sync({"Records": [change]}, Context(), sync_runtime)
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert (first["source"], second["source"]) == ("Users", "Orders")
     assert (first["Written"], second["NoView"]) == ([1.0], [1.0])
@@ -173,8 +173,10 @@ def test_rows_that_stay_unprocessed_are_logged_as_throttling(capsys: Any) -> Non
         ("ProvisionedThroughputExceededException", "ThrottlingReasons"),
     ],
 )
-@pytest.mark.parametrize("way", ["direct", "boto3"])
-def test_the_log_keeps_request_ids_and_throttling_reasons(way: str, code: str, member: str) -> None:
+@pytest.mark.parametrize("client_kind", ["direct", "boto3"])
+def test_the_log_keeps_request_ids_and_throttling_reasons(
+    client_kind: str, code: str, member: str
+) -> None:
     reason = "IndexWriteKeyRangeThroughputExceeded"
     index = "arn:aws:dynamodb:eu-west-1:111122223333:table/AdminViewTable/index/GSI1"
     throttled = {
@@ -190,7 +192,7 @@ def test_the_log_keeps_request_ids_and_throttling_reasons(way: str, code: str, m
     with Faulty(faults) as server:
         writer: Any = (
             HttpBatchWriter(make_http_client(server.url))
-            if way == "direct"
+            if client_kind == "direct"
             else Boto3BatchWriter(client(server.url))
         )
         view = ViewTable(writer, TABLE, NO_WAIT)

@@ -48,9 +48,9 @@ ALL = [*options(get_command(app))]
 def test_an_option_means_the_same_in_every_command(
     flag: str, value: str, commands: set[str]
 ) -> None:
-    found = {name: written for option, name, written in ALL if option == flag}
-    assert {name for name, written in found.items() if written == value} == {*found}
-    assert commands == {*found}
+    values = {name: written for option, name, written in ALL if option == flag}
+    assert {name for name, written in values.items() if written == value} == {*values}
+    assert commands == {*values}
 
 
 def test_help_is_printed_whole() -> None:

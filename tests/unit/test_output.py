@@ -55,8 +55,8 @@ texts = st.text(st.characters(exclude_categories=()))  # lone surrogates too
 
 def printed(*shown: Any) -> str:
     console = Console(file=StringIO(), width=500)
-    for one in shown:
-        console.print(one)
+    for part in shown:
+        console.print(part)
     return cast("StringIO", console.file).getvalue()
 
 
@@ -70,7 +70,7 @@ def test_any_text_is_printed_without_control_characters(text: str) -> None:
     shown.add_row(styled(text, "red"))
     shown.add_row(joined(text, [text, styled(text)]))
     written = printed(shown, text, facts(text, {text: {text: [text, {text: text}]}}))
-    assert all(one.isprintable() or one == "\n" for one in written)
+    assert all(character.isprintable() or character == "\n" for character in written)
     written.encode()
 
 
@@ -109,7 +109,7 @@ def test_json_is_printable_and_says_the_same(text: str) -> None:
         console.write_json(json.dumps({text: [text]}, ensure_ascii=ascii_only, indent=2))
         written = cast("StringIO", console.file).getvalue()
         assert json.loads(written) == {text: [text]}
-        assert all(one.isprintable() or one == "\n" for one in written)
+        assert all(character.isprintable() or character == "\n" for character in written)
         written.encode()
 
 
@@ -215,7 +215,7 @@ def test_an_argument_is_repeated_without_control_characters(
     monkeypatch.setenv("COLUMNS", "500")
     assert run(monkeypatch, *words) in {1, 2}
     reported = capsys.readouterr().err
-    assert all(one.isprintable() or one == "\n" for one in reported), reported
+    assert all(character.isprintable() or character == "\n" for character in reported), reported
     assert "owned" in reported
 
 
@@ -229,16 +229,16 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
 def a_run() -> verify_report.VerifyResult:
     """Make a verification that found a difference."""
     difference = Difference(Kind.STALE, "Users", HOSTILE, (HOSTILE, HOSTILE), HOSTILE)
-    found = VerifyReport(findings=[difference.to_json() | {"fate": HOSTILE}])
-    return verify_report.VerifyResult(Scope(), None, found, 2, HOSTILE)
+    report = VerifyReport(findings=[difference.to_json() | {"fate": HOSTILE}])
+    return verify_report.VerifyResult(Scope(), None, report, 2, HOSTILE)
 
 
 def carry_out(console: Console) -> None:
     def fail(*_: object) -> bool:
         raise PlanError(HOSTILE)
 
-    made = Plan((BackfillStep(reason=HOSTILE, source=HOSTILE),), (), ())
-    application = cast("Any", SimpleNamespace(plan=lambda _: made, apply=fail))
+    plan = Plan((BackfillStep(reason=HOSTILE, source=HOSTILE),), (), ())
+    application = cast("Any", SimpleNamespace(plan=lambda _: plan, apply=fail))
     plan_command.carry_out(application, Deployed(), console, None)
 
 

@@ -58,8 +58,8 @@ def client(model: Registry | None = None) -> Client:
     return Client(replace(lab.query_engine, registry=model or registry()))
 
 
-def get(asked: Client, target: str) -> Page:
-    answered = asked.send(target)
+def get(requested: Client, target: str) -> Page:
+    answered = requested.send(target)
     assert (answered.status, answered.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
     return Page(answered.text)
 
@@ -82,39 +82,46 @@ def hostile_model() -> Registry:
 
 @pytest.mark.parametrize("target", PAGES)
 def test_a_page_needs_no_script_no_other_host_and_no_inline_style(target: str) -> None:
-    asked = client()
-    page = get(asked, target)
+    pages = client()
+    page = get(pages, target)
     assert not page.tags.keys() & {"script", "style", "iframe", "object", "img"}
     names = {name for name, _ in page.attributes}
     assert not {name for name in names if name.startswith("on")} | (names & {"style", "src"})
     addresses = page.values("href") + page.values("action") + page.values("formaction")
-    foreign = [one for one in addresses if not re.match(r"/(?!/)|#", one) and one != "data:,"]
+    foreign = [
+        address
+        for address in addresses
+        if not re.match(r"/(?!/)|#", address) and address != "data:,"
+    ]
     assert (bool(addresses), foreign) == (True, [])
-    policy = asked.send(target).headers["Content-Security-Policy"]
+    policy = pages.send(target).headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; style-src 'self';")
     assert "unsafe" not in policy
 
 
 def test_the_first_page_has_a_form_for_each_access_pattern_and_leads_to_the_rest() -> None:
-    asked = client()
-    page = get(asked, "/")
+    pages = client()
+    page = get(pages, "/")
     for pattern in registry().patterns:
         assert pattern.name in page.values("id")
         assert pattern.about in page.text
         assert f"/try/{pattern.name}" in page.values("action")
-    assert len(page.values("name")) == sum(len(one.parameters) for one in registry().patterns) + 1
+    assert (
+        len(page.values("name"))
+        == sum(len(pattern.parameters) for pattern in registry().patterns) + 1
+    )
     for target in ("/reference", "/openapi.json", "/patterns", "/health", "/style.css"):
         assert target in page.values("href")
-        assert asked.send(target).status == 200
+        assert pages.send(target).status == 200
 
 
 def test_the_first_page_shows_totals_and_which_access_patterns_are_not_ready() -> None:
     assert "total ProductSales, ranked" in get(client(Registry.of([totals_views])), "/").text
-    asked = client()
-    asked.gateway.api.engine = QueryEngine(
-        registry(), asked.query_engine.reader, {"orders-by-status": None}
+    pages = client()
+    pages.gateway.api.engine = QueryEngine(
+        registry(), pages.query_engine.reader, {"orders-by-status": None}
     )
-    page = get(asked, "/")
+    page = get(pages, "/")
     assert "not ready: its rows are being backfilled" in page.text
     assert "/try/orders-by-status" not in page.values("action")
 
@@ -151,19 +158,19 @@ def test_the_reference_has_every_operation_and_schema_of_the_document() -> None:
         assert operations["get"]["operationId"] in ids
     assert {f"schema-{name}" for name in described["components"]["schemas"]} <= {*ids}
     assert len(ids) == len(described["paths"]) + len(described["components"]["schemas"])
-    assert {one[1:] for one in page.values("href") if one.startswith("#")} == {*ids}
+    assert {address[1:] for address in page.values("href") if address.startswith("#")} == {*ids}
     assert "at most 2048 characters" in page.text
     assert "Retry-After: Seconds to wait." in page.text
 
 
 @pytest.mark.parametrize("target", PAGES)
 def test_what_a_view_file_says_is_text(target: str) -> None:
-    asked = client(hostile_model())
-    page = get(asked, target)
+    pages = client(hostile_model())
+    page = get(pages, target)
     assert "script" not in page.tags
     assert "onload" not in {name for name, _ in page.attributes}
     assert HOSTILE.partition("&")[0] in page.text
-    asked.send(target).text.encode()
+    pages.send(target).text.encode()
 
 
 def test_text_is_escaped_once_and_markup_is_not() -> None:
@@ -175,10 +182,10 @@ def test_text_is_escaped_once_and_markup_is_not() -> None:
 
 
 def test_pages_are_only_for_get_and_for_this_machine() -> None:
-    asked = client()
+    pages = client()
     for target in (*PAGES, "/style.css", "/try/orders-by-status"):
-        assert asked.send(target, "POST").status == 404
-        assert asked.send(target, Host="evil.example").status == 421
+        assert pages.send(target, "POST").status == 404
+        assert pages.send(target, Host="evil.example").status == 421
 
 
 def test_the_deployed_api_has_no_pages() -> None:

@@ -118,7 +118,7 @@ NARROWING = AccessPattern(
 
 
 @pytest.mark.parametrize(
-    ("given", "expression"),
+    ("arguments", "expression"),
     [
         ({}, "#k0 = :v0a AND #k1 = :v1a"),
         ({"country": "VN"}, "#k0 = :v0a AND #k1 = :v1a AND #k2 = :v2a"),
@@ -136,22 +136,24 @@ NARROWING = AccessPattern(
         ),
     ],
 )
-def test_the_last_parameters_may_be_left_out(given: dict[str, Any], expression: str) -> None:
-    assert NARROWING.condition(org="o", region="r", **given).expression == expression
+def test_the_last_parameters_may_be_left_out(arguments: dict[str, Any], expression: str) -> None:
+    assert NARROWING.condition(org="o", region="r", **arguments).expression == expression
     assert NARROWING.required == ["org", "region"]
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("arguments", "why"),
     [
         ({"unit": "u"}, "country is missing; 'country' comes before 'unit'"),
         ({"country": "VN", "least": 1, "most": 2}, "unit is missing; 'unit' comes before 'size'"),
         ({"colour": "red"}, r"takes \(org, region, \[country\], .*\); colour is unknown"),
     ],
 )
-def test_a_gap_between_the_parameters_of_a_call_is_named(given: dict[str, Any], why: str) -> None:
+def test_a_gap_between_the_parameters_of_a_call_is_named(
+    arguments: dict[str, Any], why: str
+) -> None:
     with pytest.raises(QueryError, match=why):
-        NARROWING.condition(org="o", region="r", **given)
+        NARROWING.condition(org="o", region="r", **arguments)
 
 
 @pytest.mark.parametrize(
@@ -210,13 +212,16 @@ def test_tables_have_local_indexes_and_the_shard_as_one_more_partition_attribute
     (local,) = table["LocalSecondaryIndexes"]
     assert local["IndexName"] == "ByDate"
     assert [key["AttributeName"] for key in local["KeySchema"]] == ["PK", "date"]
-    (sharded,) = [one for one in table["GlobalSecondaryIndexes"] if one["IndexName"] == "Hot"]
+    (sharded,) = [index for index in table["GlobalSecondaryIndexes"] if index["IndexName"] == "Hot"]
     assert [(key["AttributeName"], key["KeyType"]) for key in sharded["KeySchema"]] == [
         ("status", "HASH"),
         ("_Hot_shard", "HASH"),
         ("at", "RANGE"),
     ]
-    defined = {one["AttributeName"]: one["AttributeType"] for one in table["AttributeDefinitions"]}
+    defined = {
+        attribute["AttributeName"]: attribute["AttributeType"]
+        for attribute in table["AttributeDefinitions"]
+    }
     assert defined["_Hot_shard"] == "N"
     assert "LocalSecondaryIndexes" not in view_table(things(hot=hot), "View")
 

@@ -69,8 +69,8 @@ def test_an_access_pattern_that_breaks_a_key_rule_is_refused_when_declared(
 
 
 def test_a_query_of_the_table_becomes_one_key_condition() -> None:
-    asked = AccessPattern("orders", partition="USER#{user}", sort_begins="ORDER#")
-    assert asked.condition(user="u1") == KeyCondition(
+    pattern = AccessPattern("orders", partition="USER#{user}", sort_begins="ORDER#")
+    assert pattern.condition(user="u1") == KeyCondition(
         index=None,
         expression="#k0 = :v0a AND begins_with(#k1, :v1a)",
         names={"#k0": "PK", "#k1": "SK"},
@@ -79,21 +79,23 @@ def test_a_query_of_the_table_becomes_one_key_condition() -> None:
 
 
 def test_a_query_of_a_multi_attribute_index_fixes_its_attributes_from_left_to_right() -> None:
-    asked = AccessPattern(
+    pattern = AccessPattern(
         "matches",
         index=matches,
         partition=["{tournament}", "{region}"],
         sort="{round}",
         sort_between=("{first}", "{last}"),
     )
-    assert asked.parameters == {
+    assert pattern.parameters == {
         "tournament": "S",
         "region": "S",
         "round": "S",
         "first": "N",
         "last": "N",
     }
-    condition = asked.condition(tournament="W", region="EU", round="SEMI", first=1, last=Decimal(9))
+    condition = pattern.condition(
+        tournament="W", region="EU", round="SEMI", first=1, last=Decimal(9)
+    )
     assert condition.index == "Matches"
     assert condition.expression == (
         "#k0 = :v0a AND #k1 = :v1a AND #k2 = :v2a AND #k3 BETWEEN :v3a AND :v3b"
@@ -102,39 +104,41 @@ def test_a_query_of_a_multi_attribute_index_fixes_its_attributes_from_left_to_ri
 
 
 def test_a_range_may_be_open_at_the_end() -> None:
-    asked = AccessPattern("since", partition="LOG", sort_from="{day}")
-    assert asked.condition(day="2025").expression == "#k0 = :v0a AND #k1 >= :v1a"
+    pattern = AccessPattern("since", partition="LOG", sort_from="{day}")
+    assert pattern.condition(day="2025").expression == "#k0 = :v0a AND #k1 >= :v1a"
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("arguments", "why"),
     [
         ({}, r"takes \(status\); status is missing"),
         ({"status": "X", "page": "1"}, r"takes \(status\); page is unknown"),
         ({"status": 5}, "status must be text, not int"),
     ],
 )
-def test_the_error_of_a_wrong_query_names_the_parameters(given: dict[str, Any], why: str) -> None:
+def test_the_error_of_a_wrong_query_names_the_parameters(
+    arguments: dict[str, Any], why: str
+) -> None:
     with pytest.raises(QueryError, match=why):
-        registry().pattern("orders-by-status").condition(**given)
+        registry().pattern("orders-by-status").condition(**arguments)
 
 
 @pytest.mark.parametrize("day", ["5", None, 1.5, Decimal("NaN")])
 def test_a_parameter_of_the_wrong_type_is_refused(day: object) -> None:
-    asked = AccessPattern("on", index=matches, partition=["a", "b"], sort=["c", "{day}"])
+    pattern = AccessPattern("on", index=matches, partition=["a", "b"], sort=["c", "{day}"])
     with pytest.raises(QueryError, match=r"day must be a number|no NaN"):
-        asked.condition(day=day)
+        pattern.condition(day=day)
 
 
 def test_an_empty_key_is_refused() -> None:
-    asked = AccessPattern("one", index=flat, partition="{a}")
+    pattern = AccessPattern("one", index=flat, partition="{a}")
     with pytest.raises(QueryError, match="a is empty"):
-        asked.condition(a="")
+        pattern.condition(a="")
 
 
 def test_a_parameter_may_have_any_name() -> None:
-    asked = AccessPattern("any", partition="{self}#{pattern}#{client}")
-    condition = asked.condition(self="a", pattern="b", client="c")
+    pattern = AccessPattern("any", partition="{self}#{pattern}#{client}")
+    condition = pattern.condition(self="a", pattern="b", client="c")
     assert condition.values[":v0a"] == {"S": "a#b#c"}
 
 
@@ -145,9 +149,9 @@ def test_a_parameter_may_have_any_name() -> None:
 def test_a_range_that_dynamodb_would_refuse_is_refused_with_the_reason(
     start: str, end: str, why: str
 ) -> None:
-    asked = AccessPattern("between", partition="X", sort_between=("{start}", "{end}"))
+    pattern = AccessPattern("between", partition="X", sort_between=("{start}", "{end}"))
     with pytest.raises(QueryError, match=f"'between': {why}"):
-        asked.condition(start=start, end=end)
+        pattern.condition(start=start, end=end)
 
 
 @pytest.mark.parametrize("value", ["x" * 2049, "\ud800"])

@@ -70,10 +70,10 @@ def test_dead_letters_are_released_even_if_the_queue_fails_half_way(lab: Lab) ->
     lab.sqs.add(*(letter_body(f"i{number}") for number in range(10)))
     receive = lab.sqs.receive_message
 
-    def once(**asked: Any) -> Any:
+    def once(**request: Any) -> Any:
         lab.sqs.faults["receive"] = [refusal("AccessDenied", "ReceiveMessage")]
         lab.sqs.receive_message = receive  # type: ignore[method-assign]
-        return {"Messages": [lab.sqs._message("m-1")]} if asked else {}
+        return {"Messages": [lab.sqs._message("m-1")]} if request else {}
 
     lab.sqs.receive_message = once  # type: ignore[method-assign]
     with pytest.raises(ServiceError, match="AccessDenied"), look(lab):
@@ -97,7 +97,7 @@ def test_dead_letters_that_do_not_match_do_not_count_for_the_limit(lab: Lab) -> 
 
 def test_dead_letters_that_are_delivered_again_are_shown_once_and_end_it(lab: Lab) -> None:
     receive = lab.sqs.receive_message
-    lab.sqs.receive_message = lambda **asked: receive(**asked | {"VisibilityTimeout": 0})  # type: ignore[method-assign]
+    lab.sqs.receive_message = lambda **request: receive(**request | {"VisibilityTimeout": 0})  # type: ignore[method-assign]
     with look(lab) as peeked:
         assert len(peeked) == 4
 

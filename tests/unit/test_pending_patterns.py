@@ -26,9 +26,9 @@ class NotingTable(FakeTable):
 
     requests: list[str | None] = field(default_factory=list)
 
-    def query(self, **asked: Any) -> dict[str, Any]:
-        self.requests.append(asked.get("IndexName"))
-        return super().query(**asked)
+    def query(self, **request: Any) -> dict[str, Any]:
+        self.requests.append(request.get("IndexName"))
+        return super().query(**request)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def new(old: QueryEngine) -> QueryEngine:
 
 
 def ids(answered: Any) -> list[str]:
-    return [one.row["data"]["M"]["id"]["S"] for one in answered]
+    return [result.row["data"]["M"]["id"]["S"] for result in answered]
 
 
 def test_a_pending_pattern_is_refused_however_it_is_queried(
@@ -66,9 +66,9 @@ def test_a_pending_pattern_is_refused_however_it_is_queried(
         lambda: list(query_engine.rows("of-colour", **RED)),
         lambda: query_engine.count("of-colour", colour="red"),
     ]
-    for way in ways:
+    for run_query in ways:
         with pytest.raises(PatternNotReadyError) as caught:
-            way()
+            run_query()
         assert str(caught.value) == (
             "access pattern 'of-colour' is not ready: its rows are still being backfilled; "
             "`adminview doctor` shows whether a backfill is running"
@@ -131,13 +131,13 @@ def test_the_api_responds_503_and_when_to_retry(client: Client, route: str) -> N
 
 
 def test_the_catalogue_marks_pending_patterns_and_names_the_queried_index(client: Client) -> None:
-    found = {one["name"]: one for one in client.get("/patterns")["patterns"]}
-    assert {name: pattern["ready"] for name, pattern in found.items()} == {
+    patterns = {pattern["name"]: pattern for pattern in client.get("/patterns")["patterns"]}
+    assert {name: pattern["ready"] for name, pattern in patterns.items()} == {
         "heavy": True,
         "of-colour": False,
     }
-    assert found["heavy"]["index"] == "ByColour"
-    assert found["of-colour"]["index"] == "ByColourAndMore"
+    assert patterns["heavy"]["index"] == "ByColour"
+    assert patterns["of-colour"]["index"] == "ByColourAndMore"
 
 
 def test_pages_over_http_stay_whole_while_a_pattern_moves(client: Client) -> None:
@@ -153,15 +153,17 @@ def operations(client: Client) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def test_openapi_documents_that_a_pattern_may_be_refused_for_a_while(client: Client) -> None:
     for path, operation in operations(client):
-        asked = path.startswith("/patterns/")
-        assert ("503" in operation["responses"]) == asked
-        if asked:
+        may_refuse = path.startswith("/patterns/")
+        assert ("503" in operation["responses"]) == may_refuse
+        if may_refuse:
             assert "Retry-After" in operation["responses"]["503"]["headers"]
 
 
 def test_pending_patterns_survive_the_environment() -> None:
-    for given in ({}, {"a": None}, {"a": None, "b": "GSI1"}):
-        assert PendingPatterns.from_env(PendingPatterns(given).to_env()) == PendingPatterns(given)
+    for pending in ({}, {"a": None}, {"a": None, "b": "GSI1"}):
+        assert PendingPatterns.from_env(PendingPatterns(pending).to_env()) == PendingPatterns(
+            pending
+        )
     assert PendingPatterns().to_env() == {}, (
         "a function is told nothing unless something is being built"
     )

@@ -80,10 +80,10 @@ def test_an_index_is_added_another_changed_and_a_third_dropped_in_the_right_orde
 def test_the_waves_say_what_is_there_and_what_is_not_yet() -> None:
     steps = deployed().plan(NEW).steps
     phases = [step.phase.data() for step in steps if step.stacks]
-    kept = [[one["name"] for one in phase["keep"]] for phase in phases]
-    both, one = ["ByStatus", "ByCity"], ["ByCity"]
+    kept = [[index_["name"] for index_ in phase["keep"]] for phase in phases]
+    both, city = ["ByStatus", "ByCity"], ["ByCity"]
     watch: list[str] = []  # nobody is called for what is about to go
-    assert kept == [both, both, both, both, watch, both, one, []]
+    assert kept == [both, both, both, both, watch, both, city, []]
     assert [phase["without"] for phase in phases] == [["ByDay"], [], [], [], [], [], [], []]
     assert [phase["pending"] for phase in phases][2:6] == [
         {"by-status": "ByStatus", "of-day": None},
@@ -126,7 +126,7 @@ def test_totals_are_followed_before_anything_contributes_to_them() -> None:
     ]
     on, totals, *_ = plan.steps
     assert (on.stacks, totals.stacks) == (("View",), ("Totals",))
-    assert (on.phase.without, [one.name for one in on.phase.keep]) == (("ByDay",), ["ByCity"])
+    assert (on.phase.without, [index_.name for index_ in on.phase.keep]) == (("ByDay",), ["ByCity"])
     assert not any(step.phase.keep_totals for step in plan.steps), "they are declared"
 
 
@@ -142,7 +142,7 @@ def test_on_the_first_day_totals_are_followed_too() -> None:
 def test_an_index_that_is_under_way_comes_before_the_stream() -> None:
     """DynamoDB takes one change of a table at a time."""
     world = deployed()
-    indexes = [replace(one, status="CREATING") for one in world.deployed.indexes or ()]
+    indexes = [replace(index_, status="CREATING") for index_ in world.deployed.indexes or ()]
     world.deployed = replace(world.deployed, indexes=tuple(indexes[:1]))
     assert titles(world, SUMMED)[:2] == [
         "wait until index ByStatus is active",
@@ -246,19 +246,19 @@ def test_an_index_under_way_is_awaited_before_another_is_touched() -> None:
     world = deployed()
     world.carry_out(world.plan(NEW).steps[0], NEW, half=True)
     assert titles(world, NEW)[0] == "wait until index ByStatus2 is active"
-    gone = [replace(one, status="DELETING") for one in world.deployed.indexes or ()][:1]
+    gone = [replace(index_, status="DELETING") for index_ in world.deployed.indexes or ()][:1]
     world.deployed = replace(world.deployed, indexes=(*gone, *(world.deployed.indexes or ())[1:]))
     assert titles(world, OLD)[:1] == ["wait until index ByStatus is deleted"]
 
 
 def changed(**parts: Any) -> Description:
     """Change the old model a little."""
-    given: dict[str, Any] = {
+    description: dict[str, Any] = {
         "code": {"Orders": "o2", "Users": "u1", "Products": "p1"},
         "indexes": (STATUS, CITY),
         "questions": (question("by-status", STATUS), question("of-city", CITY), question("one")),
     } | parts
-    return model(given["code"], given["indexes"], given["questions"])
+    return model(description["code"], description["indexes"], description["questions"])
 
 
 TWENTY = tuple(index(f"Index{number}", f"a{number}", include=()) for number in range(20))
@@ -267,7 +267,7 @@ MANY = tuple(f"i{number}" for number in range(20))
 
 
 @pytest.mark.parametrize(
-    ("new", "said"),
+    ("new", "reason"),
     [
         (
             changed(indexes=(index("ByStatus", "status", "other"), CITY)),
@@ -316,9 +316,9 @@ MANY = tuple(f"i{number}" for number in range(20))
     ],
 )
 def test_a_change_that_would_answer_wrongly_is_refused_and_says_what_to_do(
-    new: Description, said: str
+    new: Description, reason: str
 ) -> None:
-    assert re.search(said, refused(new)), refused(new)
+    assert re.search(reason, refused(new)), refused(new)
 
 
 def test_a_local_index_cannot_be_dropped() -> None:
@@ -355,7 +355,7 @@ def test_an_index_made_by_hand_is_left_alone_unless_it_is_declared() -> None:
 
 def test_a_pattern_whose_index_was_deleted_is_backfilled_again() -> None:
     world = deployed()
-    left = tuple(one for one in world.deployed.indexes or () if one.name != "ByStatus")
+    left = tuple(index_ for index_ in world.deployed.indexes or () if index_.name != "ByStatus")
     world.deployed = replace(world.deployed, indexes=left)
     moved = model(OLD["code"] | {"Orders": "o2"}, (WIDER, CITY), (question("by-status", WIDER),))
     assert "refuse by-status until backfilled" in titles(world, moved)[1]
@@ -369,14 +369,14 @@ def test_an_index_is_in_use_while_a_pattern_uses_it() -> None:
 
 def test_the_cdk_app_reads_the_waves_that_a_plan_writes() -> None:
     shop = registry()
-    declared = {one["name"]: TableIndex.of(one) for one in shop.description()["indexes"]}
+    declared = {index_["name"]: TableIndex.of(index_) for index_ in shop.description()["indexes"]}
     older = TableIndex.of(index("Older", "GSI1_PK", "GSI1_SK", include=("data", "_at")))
-    there = [one for name, one in declared.items() if name != "GSI3"]
+    there = [index_ for name, index_ in declared.items() if name != "GSI3"]
     phase = phase_of([*there, older], declared, {"orders-by-status": "Older"})
     with phase.file() as file:
         read = RolloutPhase.read(str(file), shop)
         assert json.loads(Path(file).read_text()) == phase.data()
-    assert {one.name for one in read.indexes(shop)} == set(phase.indexes(declared))
+    assert {index_.name for index_ in read.indexes(shop)} == set(phase.indexes(declared))
     assert read.pending == {"orders-by-status": "Older"}
     assert read.without == {"GSI3"}
     assert not file.exists()

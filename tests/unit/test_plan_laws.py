@@ -39,21 +39,27 @@ def models(draw: st.DrawFn) -> Description:
     """Make a model of a few sources, indexes and access patterns."""
     sources = draw(st.lists(st.sampled_from(SOURCES), min_size=1, unique=True))
     code = {name: draw(st.sampled_from("abc")) for name in sorted(sources)}
-    chosen = draw(st.lists(st.sampled_from(INDEXES), max_size=4, unique_by=lambda one: one["name"]))
+    chosen = draw(
+        st.lists(st.sampled_from(INDEXES), max_size=4, unique_by=lambda index_: index_["name"])
+    )
     # An access pattern's name says its key, so that many changes are possible ones.
-    asked: dict[str, Any] = {}
-    for one in [*chosen, None]:
+    patterns: dict[str, Any] = {}
+    for chosen_index in [*chosen, None]:
         for number in range(2):
             if draw(st.booleans()):
-                key = "-".join(name for name, _ in one["partition"] + one["sort"]) if one else "t"
-                asked[f"by-{key}-{number}"] = question(f"by-{key}-{number}", one)
+                key = (
+                    "-".join(name for name, _ in chosen_index["partition"] + chosen_index["sort"])
+                    if chosen_index
+                    else "t"
+                )
+                patterns[f"by-{key}-{number}"] = question(f"by-{key}-{number}", chosen_index)
     total = draw(st.sampled_from([None, *TOTALS]))
     for name in ("sales", "by-t-0", "by-k1-1") if total else ():  # new ones, and some that move
         if draw(st.booleans()):
-            asked[name] = question(name, total)
+            patterns[name] = question(name, total)
     if total:  # views refer to the totals that they contribute to
         code = {name: f"{digest}{TOTALS.index(total)}" for name, digest in code.items()}
-    return model(code, tuple(chosen), tuple(asked.values()), (total,) if total else ())
+    return model(code, tuple(chosen), tuple(patterns.values()), (total,) if total else ())
 
 
 def follow(world: World, targets: list[tuple[Description, int, bool]]) -> Description:

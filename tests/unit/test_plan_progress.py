@@ -64,8 +64,8 @@ def test_what_was_swept_stays_so_when_a_later_model_changes_other_sources() -> N
     table.table.complete("sweep/*", {"model": "new", "at": table.now()}, deadline=ever())
     for _ in range(2):  # the second time, the mark has been taken back
         table.invalidate([], ["Orders"], ["k2"], model="newer")
-        found = sweeps(table.read(), [], "newer")
-        assert found == {"Orders": frozenset({"k2"}), "Users": None}
+        swept = sweeps(table.read(), [], "newer")
+        assert swept == {"Orders": frozenset({"k2"}), "Users": None}
 
 
 @pytest.mark.parametrize("run", ["backfill/Orders", "sweep/Orders", "sweep/*"])

@@ -186,38 +186,38 @@ def test_a_description_with_an_impossible_total_is_refused() -> None:
         validate_description(broken, "it")
 
 
-def said(old: Any, new: Any) -> list[str]:
+def step_titles(old: Any, new: Any) -> list[str]:
     words = describe_diff(ModelDiff.between(counting("a", old), counting("b", new)))
     return words.get("Totals", [])
 
 
 def test_totals_are_named_in_plain_words() -> None:
     ranked = sales(sums=["units", "revenue"], ranked_by="units")
-    assert said(None, ranked) == [
+    assert step_titles(None, ranked) == [
         "new: DailySales, counts rows per day, adds up units and revenue, ranked by units"
     ]
-    assert said(ranked, None) == [
+    assert step_titles(ranked, None) == [
         "dropped: DailySales; it becomes empty when its rows are rebuilt, and expires"
     ]
-    assert said(sales(), ranked) == [
+    assert step_titles(sales(), ranked) == [
         (
             "changed: DailySales, counts rows per day, now counts rows per day, adds up units and "
             "revenue, ranked by units; its access patterns are refused until all rows are rebuilt"
         )
     ]
-    assert said(sales(), sales(epoch=2, epoch_was=1)) == [
+    assert step_titles(sales(), sales(epoch=2, epoch_was=1)) == [
         "rebuilt: DailySales under epoch 2; epoch 1 answers until it is complete"
     ]
-    assert said(sales(), sales(epoch=2)) == [
+    assert step_titles(sales(), sales(epoch=2)) == [
         (
             "rebuilt: DailySales under epoch 2 instead of 1; its access patterns are refused until "
             "all rows are rebuilt"
         )
     ]
-    assert said(sales(epoch=2, epoch_was=1), sales(epoch=2)) == [
+    assert step_titles(sales(epoch=2, epoch_was=1), sales(epoch=2)) == [
         "ended: epoch 1 of DailySales; it becomes empty, and expires"
     ]
-    assert said(sales(sums=["units"]), sales(sums=[Sum("units", scale=2)])) == [
+    assert step_titles(sales(sums=["units"]), sales(sums=[Sum("units", scale=2)])) == [
         "changed: DailySales, the digits of units"
     ]
 
@@ -249,9 +249,9 @@ STALE: Any = {"PK": {"S": "x"}, "_totals": {"M": {"DailySales.1": {"M": {}}}}}
 )
 def test_a_total_that_would_count_stale_rows_is_refused(total: Total, counts: bool) -> None:  # noqa: FBT001
     pattern = AccessPattern("daily-sales", total=total)
-    found = [*stale_row_refusals({"Orders": [STALE]}, [pattern], {"daily-sales"})]
-    assert bool(found) == counts
-    assert not found or "until the sweep it would count them twice" in found[0]
+    refusals = [*stale_row_refusals({"Orders": [STALE]}, [pattern], {"daily-sales"})]
+    assert bool(refusals) == counts
+    assert not refusals or "until the sweep it would count them twice" in refusals[0]
     assert [*stale_row_refusals({"Orders": [STALE]}, [pattern], set())] == []
 
 

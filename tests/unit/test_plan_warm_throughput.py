@@ -30,13 +30,13 @@ def deployed(warm: int = 4_000, **items: int) -> Deployed:
 
 
 def plan(facts: Deployed, peak: int | None = None) -> Plan:
-    made = make_plan(facts, NEW, 2_000_000.0, peak=peak)
-    assert made.refusals == ()
-    return made
+    planned = make_plan(facts, NEW, 2_000_000.0, peak=peak)
+    assert planned.refusals == ()
+    return planned
 
 
-def warm_ups(made: Plan) -> list[WarmUp]:
-    return [step for step in made.steps if isinstance(step, WarmUp)]
+def warm_ups(planned: Plan) -> list[WarmUp]:
+    return [step for step in planned.steps if isinstance(step, WarmUp)]
 
 
 def test_a_backfill_that_takes_hours_is_a_note_with_the_option() -> None:
@@ -92,11 +92,11 @@ def test_one_index_that_takes_less_than_the_table_slows_the_backfill() -> None:
 
 
 def test_warm_throughput_is_raised_after_indexes_exist_and_before_rows_are_written() -> None:
-    made = plan(deployed(), 20_000)
-    (step,) = warm_ups(made)
-    place = made.steps.index(step)
-    assert all(isinstance(one, CreateIndex) for one in made.steps[:place])
-    assert not [one for one in made.steps[:place] if isinstance(one, BackfillStep)]
+    planned = plan(deployed(), 20_000)
+    (step,) = warm_ups(planned)
+    place = planned.steps.index(step)
+    assert all(isinstance(step, CreateIndex) for step in planned.steps[:place])
+    assert not [step for step in planned.steps[:place] if isinstance(step, BackfillStep)]
     assert step.table
     assert step.title.endswith("to 20,000 write units")
     assert step.reason.startswith("4,000 are taken at once")
@@ -119,7 +119,9 @@ def test_a_new_table_takes_four_thousand() -> None:
 
 def described(*units: int) -> dict[str, Any]:
     """Describe a table with one index, as DynamoDB does."""
-    table, index = ({"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": one} for one in units)
+    table, index = (
+        {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": number} for number in units
+    )
     status = {"KeySchema": KEY, "Projection": {"ProjectionType": "ALL"}, "IndexStatus": "ACTIVE"}
     return {
         "TableName": "AdminViewTable",

@@ -36,23 +36,23 @@ def world() -> World:
 
 
 def test_a_record_that_another_has_taken_is_not_forgotten(world: World) -> None:
-    def story(one: LeaseTable, other: LeaseTable, deadline: Deadline) -> list[SegmentState]:
-        known = one.save(SegmentState(SEGMENT, "model"), deadline=deadline, keep=False)
+    def story(mine: LeaseTable, other: LeaseTable, deadline: Deadline) -> list[SegmentState]:
+        known = mine.save(SegmentState(SEGMENT, "model"), deadline=deadline, keep=False)
         taken = other.take(SEGMENT, "model", deadline=deadline)
-        one.forget(known, deadline=deadline)
-        assert one.records(SEGMENT.run, deadline=deadline) == [taken]
+        mine.forget(known, deadline=deadline)
+        assert mine.records(SEGMENT.run, deadline=deadline) == [taken]
         other.forget(taken, deadline=deadline)
-        return one.records(SEGMENT.run, deadline=deadline)
+        return mine.records(SEGMENT.run, deadline=deadline)
 
     assert played(world, story) == []
 
 
 def test_a_recreated_record_is_safe_from_the_holder_of_the_previous_one(world: World) -> None:
-    def story(one: LeaseTable, other: LeaseTable, deadline: Deadline) -> list[SegmentState]:
-        before = one.take(SEGMENT, "model", deadline=deadline)
+    def story(mine: LeaseTable, other: LeaseTable, deadline: Deadline) -> list[SegmentState]:
+        before = mine.take(SEGMENT, "model", deadline=deadline)
         world.fibers.now += LEASE_SECONDS + 1
-        found = one.records(SEGMENT.run, deadline=deadline)[0]
-        other.forget(other.take_over(found, deadline=deadline), deadline=deadline)
+        record = mine.records(SEGMENT.run, deadline=deadline)[0]
+        other.forget(other.take_over(record, deadline=deadline), deadline=deadline)
         again = other.take(SEGMENT, "model", deadline=deadline)
         assert again.version == before.version
         intent = other.save(
@@ -60,7 +60,7 @@ def test_a_recreated_record_is_safe_from_the_holder_of_the_previous_one(world: W
         )
         late = replace(before, version=intent.version)  # it has counted as far, before it hung
         with pytest.raises(SegmentTakenError):
-            one.save(late, deadline=deadline)
+            mine.save(late, deadline=deadline)
         return other.records(SEGMENT.run, deadline=deadline)
 
     (kept,) = played(world, story)

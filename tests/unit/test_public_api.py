@@ -87,7 +87,7 @@ def test_names_of_modules_in_the_page_can_be_imported_and_those_of_the_cdk_are_a
     assert documented["adminview.cdk"] == {*cdk.__all__}
     for module, names in documented.items():
         for name in names - {"handle"}:
-            found = getattr(import_module(module), name, None)
-            assert found or import_module(f"{module}.{name}"), (module, name)
+            value = getattr(import_module(module), name, None)
+            assert value or import_module(f"{module}.{name}"), (module, name)
     for name in documented["adminview.handlers"] - {"handle"}:
         assert callable(import_module(f"adminview.handlers.{name}").handle)

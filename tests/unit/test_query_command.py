@@ -35,14 +35,14 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def asked(monkeypatch: pytest.MonkeyPatch, *patterns: AccessPattern) -> list[dict[str, str]]:
+def declared(monkeypatch: pytest.MonkeyPatch, *patterns: AccessPattern) -> list[dict[str, str]]:
     """Declare access patterns, and record their arguments."""
     notes: list[dict[str, str]] = []
     monkeypatch.setattr(
         "adminview.cli.commands.query.registry", lambda: replace(registry(), patterns=patterns)
     )
     monkeypatch.setattr(
-        "adminview.cli.commands.query.run", lambda _, __, given, ___: notes.append(given)
+        "adminview.cli.commands.query.run", lambda _, __, arguments, ___: notes.append(arguments)
     )
     return notes
 
@@ -133,7 +133,7 @@ def test_a_view_file_with_an_error_breaks_no_other_command(
 
 
 def test_optional_parameters_may_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    notes = asked(
+    notes = declared(
         monkeypatch,
         AccessPattern("some", partition="{first}", sort_from="{since}", optional=["since"]),
     )
@@ -145,7 +145,7 @@ def test_optional_parameters_may_be_left_out(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_parameter_named_as_an_option_or_a_word_of_python_can_be_given(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    notes = asked(
+    notes = declared(
         monkeypatch,
         AccessPattern("some", partition="{stage}#{all}#{class}", sort="{given_x}"),
     )
@@ -189,8 +189,8 @@ def test_an_explanation_has_names_and_values_filled_in() -> None:
         shows=(),
         descending=True,
     )
-    given = {"kind": ":v0a", "level": Decimal("1.50"), "start": "a", "end": "it's"}
-    reported = explanation(Query.of(pattern, given), "Table")
+    arguments = {"kind": ":v0a", "level": Decimal("1.50"), "start": "a", "end": "it's"}
+    reported = explanation(Query.of(pattern, arguments), "Table")
     assert reported["queries"] == "index 'Spread' of Table"
     assert reported["key condition"] == (
         "kind = ':v0a' AND level = 1.5 AND at BETWEEN 'a' AND \"it's\""
@@ -202,7 +202,7 @@ def test_an_explanation_has_names_and_values_filled_in() -> None:
 def test_the_help_says_why_a_parameter_has_a_longer_option(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked(monkeypatch, AccessPattern("some", partition="{prefix}#{csv_raw}", sort="{follow}"))
+    declared(monkeypatch, AccessPattern("some", partition="{prefix}#{csv_raw}", sort="{follow}"))
     reported = " ".join(run("some", "--help").stdout.replace("│", " ").split())
     assert "--parameter-prefix" in reported
     assert "Not --prefix, which every query has" in reported
@@ -213,7 +213,7 @@ def test_the_help_says_why_a_parameter_has_a_longer_option(
 def test_a_missing_parameter_with_a_longer_option_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked(monkeypatch, AccessPattern("some", partition="{prefix}"))
+    declared(monkeypatch, AccessPattern("some", partition="{prefix}"))
     result = run("some", "--prefix", "x")
     assert result.exit_code == 2
     assert "--parameter-prefix" in result.stderr

@@ -33,9 +33,9 @@ def test_a_sharded_index_gives_the_same_pages_as_one_that_is_not(
     for lab in (plain, sharded):
         filled(lab, weights).table.page = page
     for name, more in (("of-colour", {}), ("heavy", {"least": 0})):
-        asked: dict[str, Any] = {"colour": "red", "order": order, **more}
-        assert plain.pages(name, limit, **asked) == sharded.pages(name, limit, **asked)
-        whole = [id_ for one in sharded.pages(name, limit, **asked) for id_ in one]
+        arguments: dict[str, Any] = {"colour": "red", "order": order, **more}
+        assert plain.pages(name, limit, **arguments) == sharded.pages(name, limit, **arguments)
+        whole = [id_ for rows in sharded.pages(name, limit, **arguments) for id_ in rows]
         assert sharded.query_engine.count(name, colour="red", **more) == len(whole)
 
 
@@ -45,9 +45,9 @@ def test_rows_that_weigh_the_same_come_once_each(
 ) -> None:
     lab = filled(Lab(make_registry(count)), weights)
     pages = lab.pages("of-colour", limit, colour="red", order=order)
-    found = [id_ for page in pages for id_ in page]
-    assert sorted(found) == sorted(f"t{place}" for place in range(len(weights)))
-    by_weight = [weights[int(id_[1:])] for id_ in found]
+    shown = [id_ for page in pages for id_ in page]
+    assert sorted(shown) == sorted(f"t{place}" for place in range(len(weights)))
+    by_weight = [weights[int(id_[1:])] for id_ in shown]
     assert by_weight == sorted(by_weight, reverse=order == "desc")
     assert all(len(page) == limit for page in pages[:-1])
 
@@ -59,12 +59,12 @@ def test_rows_that_were_there_all_the_time_are_neither_missed_nor_repeated(
     """Let rows come and go between the pages."""
     lab = filled(Lab(make_registry(count)), weights)
     staying = {f"t{place}" for place in range(0, len(weights), 2)}
-    found: list[str] = []
+    shown: list[str] = []
     weighed = {f"t{place}": weight for place, weight in enumerate(weights)}
     cursor = None
     for step in range(200):
         answer = lab.query_engine.page("of-colour", colour="red", limit=limit, cursor=cursor)
-        found += lab.ids(answer.rows)
+        shown += lab.ids(answer.rows)
         if (cursor := answer.cursor) is None:
             break
         if data.draw(st.booleans()):
@@ -73,11 +73,11 @@ def test_rows_that_were_there_all_the_time_are_neither_missed_nor_repeated(
         else:
             lab.delete(f"t{data.draw(st.integers(0, 15)) * 2 + 1}")
     assert cursor is None
-    assert [id_ for id_ in found if id_ in staying] == sorted(
+    assert [id_ for id_ in shown if id_ in staying] == sorted(
         staying, key=lambda id_: weights[int(id_[1:])]
     )
-    assert len(set(found)) == len(found)
-    places = [weighed[id_] for id_ in found]
+    assert len(set(shown)) == len(shown)
+    places = [weighed[id_] for id_ in shown]
     assert places == sorted(places), "rows that came later are in order too, or not shown"
 
 
@@ -100,15 +100,15 @@ def test_rows_that_move_to_other_shards_between_pages_are_shown_once(
     old, new = Lab(make_registry(before)), Lab(make_registry(after, shards_were=before))
     filled(old, weights)
     new.table.rows = dict(old.table.rows)
-    found: list[str] = []
+    shown: list[str] = []
     cursor = None
     while True:
         answer = new.query_engine.page("of-colour", colour="red", limit=limit, cursor=cursor)
-        found += new.ids(answer.rows)
+        shown += new.ids(answer.rows)
         filled(new, weights)  # written again, where the new model wants them
         if (cursor := answer.cursor) is None:
             break
-    assert found == [f"t{place}" for place in sorted(range(len(weights)), key=weights.__getitem__)]
+    assert shown == [f"t{place}" for place in sorted(range(len(weights)), key=weights.__getitem__)]
 
 
 def test_items_spread_evenly_over_shards() -> None:
@@ -127,15 +127,15 @@ def lab() -> Lab:
     return filled(Lab(make_registry(3)), list(range(20)))
 
 
-def cursor_of(lab: Lab, **asked: Any) -> str:
-    given_: dict[str, Any] = {"colour": "red", "limit": 5} | asked
+def cursor_of(lab: Lab, **changes: Any) -> str:
+    given_: dict[str, Any] = {"colour": "red", "limit": 5} | changes
     cursor = lab.query_engine.page("of-colour", **given_).cursor
     assert cursor
     return cursor
 
 
 @pytest.mark.parametrize(
-    ("asked", "why"),
+    ("changes", "why"),
     [
         (
             {"colour": "blue"},
@@ -148,8 +148,8 @@ def cursor_of(lab: Lab, **asked: Any) -> str:
         ({"colour": "red", "cursor": "A" * 20_000}, "is not text, or too long"),
     ],
 )
-def test_a_foreign_or_forged_cursor_is_refused(lab: Lab, asked: dict[str, Any], why: str) -> None:
-    given_ = {"colour": "red", "cursor": cursor_of(lab)} | asked
+def test_a_foreign_or_forged_cursor_is_refused(lab: Lab, changes: dict[str, Any], why: str) -> None:
+    given_ = {"colour": "red", "cursor": cursor_of(lab)} | changes
     with pytest.raises(QueryError, match=f"'of-colour': the cursor {why}"):
         lab.query_engine.page("of-colour", **given_)
 
@@ -194,12 +194,12 @@ def test_a_number_may_be_written_in_any_way(lab: Lab) -> None:
 
 
 def test_a_page_size_may_change_from_page_to_page(lab: Lab) -> None:
-    cursor, found = None, []
+    cursor, shown = None, []
     for limit in (1, 7, 2, MOST):
         answer = lab.query_engine.page("of-colour", colour="red", limit=limit, cursor=cursor)
-        found += lab.ids(answer.rows)
+        shown += lab.ids(answer.rows)
         cursor = answer.cursor
-    assert found == [f"t{place}" for place in range(20)]
+    assert shown == [f"t{place}" for place in range(20)]
     assert cursor is None
 
 
@@ -210,7 +210,7 @@ def test_a_page_of_an_odd_size_is_refused(lab: Lab, limit: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "asked", "why"),
+    ("name", "arguments", "why"),
     [
         ("nothing", {}, "no access pattern is named 'nothing'; declared are heavy, of-colour"),
         ("of-colour", {}, r"takes \(colour\); colour is missing"),
@@ -221,10 +221,10 @@ def test_a_page_of_an_odd_size_is_refused(lab: Lab, limit: Any) -> None:
     ],
 )
 def test_the_error_of_a_wrong_query_names_the_parameters(
-    lab: Lab, name: str, asked: dict[str, Any], why: str
+    lab: Lab, name: str, arguments: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(QueryError, match=why):
-        lab.query_engine.page(name, **asked)
+        lab.query_engine.page(name, **arguments)
 
 
 def test_all_rows_are_given_one_after_the_other_and_no_more_is_read_than_is_taken(lab: Lab) -> None:

@@ -19,19 +19,19 @@ class Client:
     def __init__(self) -> None:
         self.requests: dict[str, Any] = {}
 
-    def query(self, **asked: Any) -> Any:
-        self.requests = asked
+    def query(self, **request: Any) -> Any:
+        self.requests = request
         last = {"LastEvaluatedKey": {"k": {"B": BLOB}}}
         return {"Items": [{"data": {"B": BLOB}}], "Count": 1, **last}
 
 
 def test_a_boto3_client_is_given_bytes_and_what_it_gives_is_text_again() -> None:
     client = Client()
-    asked = {
+    arguments = {
         "ExpressionAttributeValues": {":k": {"B": TEXT}},
         "ExclusiveStartKey": {"k": {"B": TEXT}},
     }
-    page = Boto3Reader(cast("Any", client)).query(TableName=TABLE, **asked)
+    page = Boto3Reader(cast("Any", client)).query(TableName=TABLE, **arguments)
     assert client.requests == {
         "TableName": TABLE,
         "ExpressionAttributeValues": {":k": {"B": BLOB}},
@@ -57,8 +57,8 @@ class Halving(HttpClient):
 
 
 def test_rows_that_are_left_unprocessed_are_read_again_until_all_are_there() -> None:
-    way = Halving()
+    client = Halving()
     keys = [("P", str(number)) for number in range(120)]
-    found = ViewReader(HttpReader(way), TABLE, NO_WAIT).get(keys, deadline=Deadline.after(60))
-    assert sorted(found) == sorted(keys)
-    assert way.made == 7 + 5  # a hundred and twenty, each halved to the last
+    rows_ = ViewReader(HttpReader(client), TABLE, NO_WAIT).get(keys, deadline=Deadline.after(60))
+    assert sorted(rows_) == sorted(keys)
+    assert client.made == 7 + 5  # a hundred and twenty, each halved to the last

@@ -22,7 +22,9 @@ def thing(item: Item) -> Iterator[Row]:
 
 def model(*declared: Any) -> dict[str, Any]:
     module = ModuleType("declared")
-    module.__dict__.update({f"d{number}": one for number, one in enumerate(declared)})
+    module.__dict__.update(
+        {f"d{number}": declaration for number, declaration in enumerate(declared)}
+    )
     module.__dict__.update(things=things, thing=thing)
     return Registry.of([module]).shape()
 

@@ -33,12 +33,12 @@ class ChangingModel:
 
 
 def test_a_check_is_made_again_only_when_some_time_has_passed() -> None:
-    now, made = [5.0], []
-    check = Throttled(lambda: made.append(now[0]), lambda: now[0])
+    now, checks = [5.0], []
+    check = Throttled(lambda: checks.append(now[0]), lambda: now[0])
     for _ in range(10):
         check()
         now[0] += CHECK_SECONDS / 4
-    assert made == [5.0 + CHECK_SECONDS, 5.0 + 2 * CHECK_SECONDS]
+    assert checks == [5.0 + CHECK_SECONDS, 5.0 + 2 * CHECK_SECONDS]
 
 
 def test_verify_repairs_nothing_more_once_other_code_is_deployed() -> None:

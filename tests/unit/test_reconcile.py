@@ -72,8 +72,8 @@ class FakeRows:
     in_doubt: list[Owners] = field(default_factory=list)
 
     def find_in_doubt(self) -> list[Owners]:
-        found, self.in_doubt = self.in_doubt, []
-        return found
+        calls, self.in_doubt = self.in_doubt, []
+        return calls
 
     def keep_in_doubt(self, calls: Sequence[Owners]) -> None:
         self.in_doubt += calls
@@ -129,8 +129,8 @@ class Lab:
         sources, rows = cast("Any", self.sources), cast("Any", self.rows)
         return Reconciler(sources, rows, "model-1", self.post, lambda: 1_790_000_000.0, [ROUTE])
 
-    def item(self, **given: str) -> None:
-        self.sources.items["a"] = {"id": "a", "parts": given}
+    def item(self, **contents: str) -> None:
+        self.sources.items["a"] = {"id": "a", "parts": contents}
 
     def row(self, sk: str, value: str, owner: str = "Things/a") -> None:
         data = {"M": {"value": {"S": value}}}
@@ -286,7 +286,7 @@ def test_rows_name_the_item_as_its_source_spells_its_key() -> None:
     numbers = Source("Numbers", partition_key=number("n"))
 
     @view(numbers)
-    def one(item: Item) -> Iterator[Row]:
+    def row_of(item: Item) -> Iterator[Row]:
         yield Row(f"N#{item['n']}", "ONE", data={"value": "1"})
 
     class Spelling:
@@ -295,7 +295,7 @@ def test_rows_name_the_item_as_its_source_spells_its_key() -> None:
 
     rows = FakeRows()
     reconciler = Reconciler(cast("Any", Spelling()), cast("Any", rows), "model-1", Lab().post)
-    target = ItemRef(Route("numbers", numbers, (one,)), {"n": {"N": "1E+2"}})
+    target = ItemRef(Route("numbers", numbers, (row_of,)), {"n": {"N": "1E+2"}})
     reconciler.reconcile(target, deadline=SOON)
     assert [row[OWNER]["S"] for row in rows.rows.values()] == ["Numbers/100"]
 

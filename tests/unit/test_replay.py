@@ -316,7 +316,7 @@ def test_a_dead_letter_that_is_delivered_twice_is_counted_once(lab: Lab) -> None
     lab.sqs.add(letter_body("a"), "no letter")
     receive = lab.sqs.receive_message
     answers = [receive(QueueUrl="queue", MaxNumberOfMessages=10, VisibilityTimeout=0)] * 2
-    lab.sqs.receive_message = lambda **asked: answers.pop() if answers else receive(**asked)  # type: ignore[method-assign]
+    lab.sqs.receive_message = lambda **request: answers.pop() if answers else receive(**request)  # type: ignore[method-assign]
     summary = lab.replay()
     assert outcomes(summary) == {LetterOutcome.RECONCILED: 1, LetterOutcome.UNKNOWN: 1}
     assert lab.log.count("reconcile Things/a") == 1
@@ -326,7 +326,7 @@ def test_a_dead_letter_that_is_delivered_twice_is_counted_once(lab: Lab) -> None
 def test_dead_letters_that_are_delivered_again_and_again_end_the_run(lab: Lab) -> None:
     lab.sqs.add("no letter")
     receive = lab.sqs.receive_message
-    lab.sqs.receive_message = lambda **asked: receive(**asked | {"VisibilityTimeout": 0})  # type: ignore[method-assign]
+    lab.sqs.receive_message = lambda **request: receive(**request | {"VisibilityTimeout": 0})  # type: ignore[method-assign]
     summary = lab.replay()
     assert summary.outcomes == {LetterOutcome.UNKNOWN: 1}
 
@@ -349,9 +349,9 @@ def test_a_summary_adds_up_and_holds_no_data(lab: Lab) -> None:
     lab.fail("secret-a", POISON)
     lab.fail("secret-b", REFUSED)
     lab.reconciler.results["Things/secret-c"] = Reconciled(put=2, deleted=3)
-    told: list[tuple[LetterOutcome, str]] = []
-    summary = lab.replay(report_error=lambda _, outcome, why: told.append((outcome, why)))
-    assert summary.outcomes.total() == len(told) == 5
+    reported: list[tuple[LetterOutcome, str]] = []
+    summary = lab.replay(report_error=lambda _, outcome, why: reported.append((outcome, why)))
+    assert summary.outcomes.total() == len(reported) == 5
     assert summary.reasons.total() == 3, "one for each letter that is still there"
     assert (summary.items, summary.rows_put, summary.rows_deleted) == (2, 3, 3)
     assert "secret" not in str(summary.as_dict())

@@ -129,10 +129,10 @@ def test_the_replayer_is_made_from_the_environment(monkeypatch: pytest.MonkeyPat
     }
     for name, value in (settings.to_env() | aws).items():
         monkeypatch.setenv(name, value)
-    made = replayer.__wrapped__()
-    assert "prod-Orders" in made.resolver.routes
-    assert made.reconciler.model == registry().fingerprint
-    assert made.retry_seconds >= 360, "the owner index lags"
+    lambda_replayer = replayer.__wrapped__()
+    assert "prod-Orders" in lambda_replayer.resolver.routes
+    assert lambda_replayer.reconciler.model == registry().fingerprint
+    assert lambda_replayer.retry_seconds >= 360, "the owner index lags"
 
 
 def age(lab: Lab, event: dict[str, Any], capsys: Any) -> float:

@@ -117,19 +117,19 @@ def test_a_dead_letter_with_a_wrong_part_is_sound_or_not_understood(mutation: An
     part[path[-1]] = value
     resolver = LetterResolver(ROUTES, cast("Any", FakeStreams()))
     try:
-        one = resolver.resolve(message(json.dumps(whole)))
+        resolved = resolver.resolve(message(json.dumps(whole)))
     except UnknownLetterError:
         return
-    assert len([*resolver.targets(one, Deadline.after(60))]) <= 1
-    assert isinstance(one.about, str)
+    assert len([*resolver.targets(resolved, Deadline.after(60))]) <= 1
+    assert isinstance(resolved.about, str)
     for letter_filter in (
         LetterFilter(key="a"),
         LetterFilter(older_than=1),
         LetterFilter(error="E"),
     ):
-        assert letter_filter.matches(one, 5.0) in (True, False)
-    again = retried(one.letter, POISON, 5.0)
-    assert again.failed_replays == one.letter.failed_replays + 1
+        assert letter_filter.matches(resolved, 5.0) in (True, False)
+    again = retried(resolved.letter, POISON, 5.0)
+    assert again.failed_replays == resolved.letter.failed_replays + 1
     assert from_json(again.to_json()).attempts == again.attempts
 
 
@@ -148,7 +148,7 @@ class StubStream:
         return {"ShardIterator": "x"}
 
     def get_records(self, **_: Any) -> Any:
-        records = [{"dynamodb": {"SequenceNumber": f"{one:021d}"}} for one in self.sequences]
+        records = [{"dynamodb": {"SequenceNumber": f"{number:021d}"}} for number in self.sequences]
         return {"Records": records, "NextShardIterator": "x"}
 
 
@@ -180,11 +180,11 @@ def test_what_was_taken_is_seen_to_though_the_queue_gives_no_more(lab: Lab) -> N
     clock = [0.0]
     receive = lab.sqs.receive_message
 
-    def throttled(**asked: Any) -> Any:
+    def throttled(**request: Any) -> Any:
         if lab.sqs.requests:
             clock[0] = 2.0
             raise refusal("RequestThrottled", "ReceiveMessage")
-        return receive(**asked)
+        return receive(**request)
 
     lab.sqs.receive_message = throttled  # type: ignore[method-assign]  # a fault
     deadline = Deadline(1.0, lambda: clock[0])

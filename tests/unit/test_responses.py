@@ -140,8 +140,8 @@ def test_a_gateways_error_is_one_whatever_it_says(
 def test_unprocessed_items_that_are_none_put_a_call_in_doubt(writer: Any, left: Any) -> None:
     content = json.dumps({"UnprocessedItems": {TABLE: left}})
     with Faulty([answer(200, content)]) as server:
-        way = make_http_client(server.url) if writer is HttpBatchWriter else checked(server.url)
-        outcome = ViewTable(writer(way), TABLE, NO_WAIT).write(
+        client = make_http_client(server.url) if writer is HttpBatchWriter else checked(server.url)
+        outcome = ViewTable(writer(client), TABLE, NO_WAIT).write(
             [a_put(0)], deadline=Deadline.after(60)
         )
     assert (outcome.written, [*outcome.in_doubt]) == (1, [("P", "0")])
@@ -152,7 +152,7 @@ def test_a_caller_cannot_switch_the_check_off() -> None:
         for client in (checked(server.url), direct(server.url)):
             client.put_item(TableName=TABLE, Item=KEY, ReturnConsumedCapacity="NONE")
         sent = [json.loads(request.body) for request in server.requests]
-    assert [one["ReturnConsumedCapacity"] for one in sent] == ["TOTAL", "TOTAL"]
+    assert [body["ReturnConsumedCapacity"] for body in sent] == ["TOTAL", "TOTAL"]
 
 
 @pytest.mark.parametrize(

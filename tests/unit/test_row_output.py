@@ -46,12 +46,12 @@ def test_the_access_patterns_are_printed_as_json_too() -> None:
     reported = CliRunner().invoke(app, ["patterns", "--json"])
     listed = json.loads(reported.stdout)
     assert listed["model"] == registry().fingerprint
-    found = {pattern["name"]: pattern for pattern in listed["patterns"]}
-    assert [*found] == sorted(pattern.name for pattern in registry().patterns)
-    assert found["orders-by-status"]["index"] == "GSI1"
-    (status,) = found["orders-by-status"]["parameters"]
+    patterns = {pattern["name"]: pattern for pattern in listed["patterns"]}
+    assert [*patterns] == sorted(pattern.name for pattern in registry().patterns)
+    assert patterns["orders-by-status"]["index"] == "GSI1"
+    (status,) = patterns["orders-by-status"]["parameters"]
     assert (status["name"], status["type"], status["required"]) == ("status", "string", True)
-    assert "ready" not in found["orders-by-status"], "no deployment was read"
+    assert "ready" not in patterns["orders-by-status"], "no deployment was read"
     assert CliRunner().invoke(app, ["patterns", "--json", "--markdown"]).exit_code == 2
 
 

@@ -19,10 +19,10 @@ class FakeTable:
         self.each, self.believed = each, believed
         self.requests: list[tuple[int, int]] = []  # place and limit
 
-    def scan(self, **asked: Any) -> Any:
-        place, limit = asked["Segment"], asked["Limit"]
+    def scan(self, **request: Any) -> Any:
+        place, limit = request["Segment"], request["Limit"]
         self.requests.append((place, limit))
-        begin = int(asked.get("ExclusiveStartKey", {"id": {"N": "0"}})["id"]["N"])
+        begin = int(request.get("ExclusiveStartKey", {"id": {"N": "0"}})["id"]["N"])
         end = min(begin + limit, self.each)
         items = [{"id": {"N": f"{place}.{number}"}} for number in range(begin, end)]
         more = {"LastEvaluatedKey": {"id": {"N": str(end)}}} if end < self.each else {}
@@ -80,5 +80,5 @@ def test_an_index_that_is_being_filled_is_not_ready() -> None:
     table = view_table(registry(), "AdminViewTable")
     first, second = table["GlobalSecondaryIndexes"][:2]
     first["Backfilling"], second["IndexStatus"] = True, "UPDATING"
-    found = TableDescription.of(table).indexes
-    assert [one.ready for one in found[:2]] == [False, True]
+    indexes = TableDescription.of(table).indexes
+    assert [index.ready for index in indexes[:2]] == [False, True]

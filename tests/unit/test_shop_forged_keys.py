@@ -28,7 +28,10 @@ ids = st.text("a#%23\\é☃", min_size=1, max_size=4)
 few_ids = st.lists(ids, min_size=1, max_size=2, unique=True)
 line = st.fixed_dictionaries({"Id": ids, "Name": st.just("Eggs"), "Price": st.just(3)})
 users = st.builds(
-    lambda user, addresses: {"userId": user, "addresses": [{"id": one} for one in addresses]},
+    lambda user, addresses: {
+        "userId": user,
+        "addresses": [{"id": address} for address in addresses],
+    },
     ids,
     few_ids,
 )
@@ -74,9 +77,9 @@ def derived(items: Iterable[tuple[str, dict[str, Any]]]) -> dict[RowKey, tuple[s
     for name, item in items:
         source = model.source(name)
         owner = source.owner(image(item))
-        for found, row in derive(model.views_of(source), image(item), room=None).rows.items():
-            first, _ = rows.setdefault(found, (owner, row))
-            assert first == owner, f"{owner} and {first} both make {found}"
+        for row_key, row in derive(model.views_of(source), image(item), room=None).rows.items():
+            first, _ = rows.setdefault(row_key, (owner, row))
+            assert first == owner, f"{owner} and {first} both make {row_key}"
     return rows
 
 
@@ -93,8 +96,8 @@ def each_once(shop: Items) -> list[tuple[str, dict[str, Any]]]:
 
 
 def bought(product_id: str, customer: str, number: str) -> dict[str, Any]:
-    one = {"Id": product_id, "Name": "Eggs", "Price": 3}
-    return order(CustomerId=customer, SK=number, OrderId="1", Items=[one])
+    line = {"Id": product_id, "Name": "Eggs", "Price": 3}
+    return order(CustomerId=customer, SK=number, OrderId="1", Items=[line])
 
 
 def test_a_customer_whose_id_has_a_separator_makes_no_row_of_another_customer() -> None:
@@ -107,9 +110,9 @@ def test_a_customer_whose_id_has_a_separator_makes_no_row_of_another_customer() 
 
 
 def test_no_two_orders_of_short_hostile_ids_share_a_row() -> None:
-    texts = ["".join(one) for length in (1, 2, 3) for one in product("a#%", repeat=length)]
+    texts = ["".join(letters) for length in (1, 2, 3) for letters in product("a#%", repeat=length)]
     numbers = ["1", "1#a", "1##", "1#1", "1%23", "1a#1"]
-    items = [bought(*one) for one in product(texts, texts, numbers)]
+    items = [bought(*parts) for parts in product(texts, texts, numbers)]
     rows = derived(("Orders", item) for item in items)
     assert sum(pk.startswith("ORDER#") for pk, _ in rows) == len(items)
 
@@ -129,61 +132,61 @@ def test_a_query_for_a_hostile_id_finds_the_rows_of_that_id_and_no_others(
 ) -> None:
     items = each_once(shop)
     rows = derived(items)
-    table = FakeTable(registry(), {found: row for found, (_, row) in rows.items()})
+    table = FakeTable(registry(), {row_key: row for row_key, (_, row) in rows.items()})
     query_engine = QueryEngine(
         registry(), ViewReader(Boto3Reader(cast("Any", table)), "Table", NO_WAIT)
     )
 
     def expect(pattern: str, parameter: str, source: str, values: Any) -> None:
         """Query each id; find the owners whose item says that it is one of theirs."""
-        named = {registry().source(name).owner(image(one)): (name, one) for name, one in items}
-        wanted = {owner: values(one) for owner, (name, one) in named.items() if name == source}
-        for id_ in {other, *(value for found in wanted.values() for value in found)}:
+        named = {registry().source(name).owner(image(item)): (name, item) for name, item in items}
+        wanted = {owner: values(item) for owner, (name, item) in named.items() if name == source}
+        for id_ in {other, *(value for own_ids in wanted.values() for value in own_ids)}:
             answer = query_engine.page(pattern, **{parameter: id_})
-            assert owners((one.row for one in answer.rows), rows) == {
-                owner for owner, found in wanted.items() if id_ in found
+            assert owners((result.row for result in answer.rows), rows) == {
+                owner for owner, own_ids in wanted.items() if id_ in own_ids
             }
 
     def is_order(item: dict[str, Any]) -> bool:
         return not item["SK"].startswith("FAVOURITE#")
 
-    def when_order(item: dict[str, Any], *found: str) -> set[str]:
-        return set(found) if is_order(item) else set()
+    def when_order(item: dict[str, Any], *own_ids: str) -> set[str]:
+        return set(own_ids) if is_order(item) else set()
 
-    expect("user-profile", "user_id", "Users", lambda one: {one["userId"]})
-    expect("addresses-of-user", "user_id", "Users", lambda one: {one["userId"]})
-    expect("product-details", "product_id", "Products", lambda one: {one["productId"]})
-    expect("payments-of-order", "order_id", "Payments", lambda one: {one["orderId"]})
-    expect("orders-of-user", "user_id", "Orders", lambda one: when_order(one, one["CustomerId"]))
+    expect("user-profile", "user_id", "Users", lambda item: {item["userId"]})
+    expect("addresses-of-user", "user_id", "Users", lambda item: {item["userId"]})
+    expect("product-details", "product_id", "Products", lambda item: {item["productId"]})
+    expect("payments-of-order", "order_id", "Payments", lambda item: {item["orderId"]})
+    expect("orders-of-user", "user_id", "Orders", lambda item: when_order(item, item["CustomerId"]))
     expect(
         "orders-of-customer",
         "customer_id",
         "Orders",
-        lambda one: when_order(one, one["CustomerId"]),
+        lambda item: when_order(item, item["CustomerId"]),
     )
     expect(
         "favourites-of-user",
         "user_id",
         "Orders",
-        lambda one: set() if is_order(one) else {one["CustomerId"]},
+        lambda item: set() if is_order(item) else {item["CustomerId"]},
     )
     expect(
         "order-by-payment",
         "transaction_id",
         "Orders",
-        lambda one: {one["TransactionId"]} if is_order(one) else set(),
+        lambda item: {item["TransactionId"]} if is_order(item) else set(),
     )
     expect(
         "products-of-order",
         "order_id",
         "Orders",
-        lambda one: {one["OrderId"]} if is_order(one) and one["Items"] else set(),
+        lambda item: {item["OrderId"]} if is_order(item) and item["Items"] else set(),
     )
     expect(
         "buyers-of-product",
         "product_id",
         "Orders",
-        lambda one: {line["Id"] for line in one["Items"]} if is_order(one) else set(),
+        lambda item: {line["Id"] for line in item["Items"]} if is_order(item) else set(),
     )
 
 
@@ -196,12 +199,12 @@ def test_the_buyer_of_a_product_is_joined_with_the_buyers_own_profile(
         "Orders": [bought(product_id, buyer, "2025-03-01#1")],
     }
     rows = derived(each_once(shop))
-    table = FakeTable(registry(), {found: row for found, (_, row) in rows.items()})
+    table = FakeTable(registry(), {row_key: row for row_key, (_, row) in rows.items()})
     query_engine = QueryEngine(
         registry(), ViewReader(Boto3Reader(cast("Any", table)), "Table", NO_WAIT)
     )
-    (one,) = query_engine.page("buyers-of-product", product_id=product_id).rows
-    profile = one.joined["profile"]
+    (result,) = query_engine.page("buyers-of-product", product_id=product_id).rows
+    profile = result.joined["profile"]
     assert profile
     assert profile["PK"] == {"S": key("USER", buyer)}
 
@@ -210,5 +213,5 @@ def test_the_buyer_of_a_product_is_joined_with_the_buyers_own_profile(
 def test_different_items_have_different_owners(keys: list[tuple[str, str]]) -> None:
     source = registry().source("Orders")
     images = [image({"CustomerId": customer, "SK": number}) for customer, number in keys]
-    assert len({source.owner(one) for one in images}) == len(images)
-    assert [source.key_from(source.owner(one)) for one in images] == images
+    assert len({source.owner(item) for item in images}) == len(images)
+    assert [source.key_from(source.owner(item)) for item in images] == images

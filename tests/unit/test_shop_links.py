@@ -16,7 +16,7 @@ from tests.support.dead_letter_queue import letter_body, message, resolved
 from tests.support.shop import registry as shop
 
 
-def found(row: dict[str, Any]) -> dict[str, dict[str, str]]:
+def linked(row: dict[str, Any]) -> dict[str, dict[str, str]]:
     return {link.pattern.name: dict(link.parameters) for link in links(row, shop())}
 
 
@@ -51,7 +51,7 @@ def test_a_template_reads_what_it_renders(
 
 
 def test_keys_of_a_row_lead_to_queries() -> None:
-    links_ = found(row("USER#u-1", GSI3_PK="PAYMENT#t-1", GSI1_PK="ORDER#STATUS#PAID"))
+    links_ = linked(row("USER#u-1", GSI3_PK="PAYMENT#t-1", GSI1_PK="ORDER#STATUS#PAID"))
     assert links_["orders-of-user"] == {"user_id": "u-1"}
     assert links_["order-by-payment"] == {"transaction_id": "t-1"}
     assert links_["orders-by-status"] == {"status": "PAID"}
@@ -59,7 +59,7 @@ def test_keys_of_a_row_lead_to_queries() -> None:
 
 
 def test_an_escaped_key_is_read_as_it_was_written() -> None:
-    assert found(row(key("USER", "north#7%")))["user-profile"] == {"user_id": "north#7%"}
+    assert linked(row(key("USER", "north#7%")))["user-profile"] == {"user_id": "north#7%"}
 
 
 def test_ids_in_the_data_lead_to_queries_and_other_names_do_not() -> None:
@@ -69,7 +69,7 @@ def test_ids_in_the_data_lead_to_queries_and_other_names_do_not() -> None:
         "lines": {"L": [{"M": {"productId": {"S": "p-1"}}}]},
         "userId": {"N": "7"},
     }
-    links_ = found(row("A", data=data))
+    links_ = linked(row("A", data=data))
     assert links_["payments-of-order"] == {"order_id": "1"}
     assert links_["product-details"] == {"product_id": "p-1"}
     assert links_["user-profile"] == {"user_id": "7"}
@@ -93,7 +93,7 @@ def test_hostile_data_makes_no_link_and_no_error() -> None:
         "productId": {"B": "AA=="},
         "more": {"L": [{"M": {f"a{n}": {"S": "x"}}} for n in range(5000)]},
     }
-    assert found(row("A", data=data)) == {}
+    assert linked(row("A", data=data)) == {}
 
 
 def test_the_number_of_links_is_limited() -> None:
@@ -143,12 +143,12 @@ def test_dead_letters_are_grouped_by_the_view_that_their_error_names() -> None:
 
 
 def test_a_selection_matches_ids_or_a_group() -> None:
-    one = resolved(letter_body("a"), "m-1")
+    letter = resolved(letter_body("a"), "m-1")
     group = LetterGroup("Things", None, "ViewError")
-    assert Selection().matches(one, 0.0)
-    assert Selection(ids=frozenset({"m-1"})).matches(one, 0.0)
-    assert not Selection(ids=frozenset({"m-2"})).matches(one, 0.0)
-    assert Selection(group=group).matches(one, 0.0)
-    assert not Selection(group=LetterGroup("Things", "parts", "ViewError")).matches(one, 0.0)
+    assert Selection().matches(letter, 0.0)
+    assert Selection(ids=frozenset({"m-1"})).matches(letter, 0.0)
+    assert not Selection(ids=frozenset({"m-2"})).matches(letter, 0.0)
+    assert Selection(group=group).matches(letter, 0.0)
+    assert not Selection(group=LetterGroup("Things", "parts", "ViewError")).matches(letter, 0.0)
     assert Selection().matches_unresolved(message("?"))
     assert not Selection(group=group).matches_unresolved(message("?"))

@@ -16,20 +16,20 @@ from tests.support.stream_records import image
 def rows(source: str, item: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
     """Derive the rows of an item, without their data and their contributions to totals."""
     model = registry()
-    found = derive(model.views_of(model.source(source)), image(item), room=ROW_LIMIT)
+    derived = derive(model.views_of(model.source(source)), image(item), room=ROW_LIMIT)
     left_out = {"PK", "SK", "data", "_totals"}
     return {
         key: {name: value["S"] for name, value in row.items() if name not in left_out}
-        for key, row in found.rows.items()
+        for key, row in derived.rows.items()
     }
 
 
 def contributed(item: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
     """Return what the rows of an order contribute to each group of each total."""
     model = registry()
-    found = derive(model.views_of(model.source("Orders")), image(item), room=ROW_LIMIT)
+    derived = derive(model.views_of(model.source("Orders")), image(item), room=ROW_LIMIT)
     groups: dict[str, dict[str, dict[str, Any]]] = {}
-    for row in found.rows.values():
+    for row in derived.rows.values():
         stored = to_python(row["_totals"]) if "_totals" in row else {}
         for total, amounts in stored.items():
             groups.setdefault(total, {}).update(amounts)

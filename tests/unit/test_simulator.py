@@ -39,8 +39,8 @@ def test_completion_markers_are_invalidated_before_other_code_is_deployed(
     done: list[str] = []
     invalidate = CompletionMarkers.invalidate
 
-    def spoiled(progress: CompletionMarkers, *asked: Any, model: str) -> None:
-        invalidate(progress, *asked, model=model)
+    def spoiled(progress: CompletionMarkers, *arguments: Any, model: str) -> None:
+        invalidate(progress, *arguments, model=model)
         done.append(f"spoiled for {model}")
 
     def deployed(world: World, model: Model) -> Any:
@@ -53,15 +53,15 @@ def test_completion_markers_are_invalidated_before_other_code_is_deployed(
     for seed in range(60):
         done.clear()
         changes += play(seed).faults[Fault.REDEPLOYED]
-        models = [one.removeprefix("deployed ") for one in done[1::2]]
-        assert done[::2] == [f"spoiled for {one}" for one in models]
+        models = [line.removeprefix("deployed ") for line in done[1::2]]
+        assert done[::2] == [f"spoiled for {name}" for name in models]
     assert changes > 5
 
 
 def test_a_seed_is_a_history() -> None:
-    one, other = play(7), play(7)
-    assert (one.choices, one.faults, one.calls) == (other.choices, other.faults, other.calls)
-    assert one.choices != play(8).choices
+    first, other = play(7), play(7)
+    assert (first.choices, first.faults, first.calls) == (other.choices, other.faults, other.calls)
+    assert first.choices != play(8).choices
 
 
 def test_the_choices_of_a_history_repeat_it() -> None:

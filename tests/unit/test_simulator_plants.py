@@ -46,8 +46,8 @@ def test_a_failure_is_reported_with_its_seed_its_law_and_a_short_history(
     assert second.startswith("shrunk from")
     assert any("becomes" in line for line in history)
     assert any("BatchWriteItem" in line for line in history)
-    given = last.removeprefix("to repeat it: repeat(").removesuffix(")")
-    assert repeat([int(number) for number in given.strip("[]").split(",")]).failure
+    choices = last.removeprefix("to repeat it: repeat(").removesuffix(")")
+    assert repeat([int(number) for number in choices.strip("[]").split(",")]).failure
 
 
 def test_shrinking_makes_a_failing_history_much_shorter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,9 +56,11 @@ def test_shrinking_makes_a_failing_history_much_shorter(monkeypatch: pytest.Monk
     long = [repeat(result.choices) for result in failing]
     short = [shrunk(result) for result in failing]
     assert all(result.failure for result in short)
-    chosen = [sum(sum(map(bool, trimmed(one.choices))) for one in some) for some in (short, long)]
+    chosen = [
+        sum(sum(map(bool, trimmed(result.choices))) for result in some) for some in (short, long)
+    ]
     assert chosen[0] < chosen[1] / 2
-    assert sum(len(one.trace) for one in short) < sum(len(one.trace) for one in long)
+    assert sum(len(result.trace) for result in short) < sum(len(result.trace) for result in long)
     assert "shrunk from" in explain(0, failing[0])
 
 

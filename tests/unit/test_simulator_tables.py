@@ -26,11 +26,11 @@ def within(world: World, work: Any, name: str = "somebody") -> Any:
 @pytest.fixture
 def world() -> World:
     """Begin with a tame world that has all items."""
-    made = World(Choices())
+    world = World(Choices())
     for name in NAMES:
-        made.sources[name.source.name].begin_with(name, ONE)
-        made.view.put(_row(name.owner, name.id))
-    return made
+        world.sources[name.source.name].begin_with(name, ONE)
+        world.view.put(_row(name.owner, name.id))
+    return world
 
 
 def _row(owner: str, sort: str) -> dict[str, Any]:
@@ -45,25 +45,25 @@ def _row(owner: str, sort: str) -> dict[str, Any]:
     }
 
 
-def scan(world: World, table: str, of: int, **asked: Any) -> list[Any]:
+def scan(world: World, table: str, of: int, **request: Any) -> list[Any]:
     """Read all pages of all segments, an item at a time."""
 
     def pages() -> list[Any]:
-        found = []
+        items = []
         for segment in range(of):
             start: dict[str, Any] = {}
             while True:
                 page = world.dynamodb.scan(
-                    table, 1, Segment=segment, TotalSegments=of, **start, **asked
+                    table, 1, Segment=segment, TotalSegments=of, **start, **request
                 )
-                found += page["Items"]
+                items += page["Items"]
                 if "LastEvaluatedKey" not in page:
                     break
                 start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
-        return found
+        return items
 
-    found: list[Any] = within(world, pages)
-    return found
+    scanned: list[Any] = within(world, pages)
+    return scanned
 
 
 @pytest.mark.parametrize("of", [1, 2, 5])
@@ -73,11 +73,11 @@ def test_the_segments_of_a_scan_have_each_item_once(world: World, of: int) -> No
 
 
 def test_a_scan_leaves_out_what_its_filter_does_not_want(world: World) -> None:
-    asked = {
+    request = {
         "FilterExpression": "#model <> :model",
         "ExpressionAttributeValues": {":model": {"S": "model-1"}},
     }
-    assert [row["SK"]["S"] for row in scan(world, TABLE, 2, **asked)] == ["b"]
+    assert [row["SK"]["S"] for row in scan(world, TABLE, 2, **request)] == ["b"]
 
 
 def test_what_was_can_be_seen_for_a_moment(world: World) -> None:
@@ -106,11 +106,17 @@ def test_a_record_is_written_only_as_it_was_read(world: World) -> None:
     within(world, lambda: world.dynamodb.put_item(PROGRESS, item, **mine))
     another = {**item, "holder": {"S": "another"}}
     within(world, lambda: world.dynamodb.put_item(PROGRESS, another, **mine))
-    for asked in (absent, mine):
+    for condition in (absent, mine):
         with pytest.raises(ClientError):
-            within(world, lambda asked=asked: world.dynamodb.put_item(PROGRESS, item, **asked))
+            within(
+                world,
+                lambda condition=condition: world.dynamodb.put_item(PROGRESS, item, **condition),
+            )
         with pytest.raises(ClientError):
-            within(world, lambda asked=asked: world.dynamodb.delete_item(PROGRESS, key, **asked))
+            within(
+                world,
+                lambda condition=condition: world.dynamodb.delete_item(PROGRESS, key, **condition),
+            )
 
 
 def test_a_call_of_a_worker_that_took_too_long_never_takes_effect(

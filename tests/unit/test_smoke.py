@@ -49,8 +49,8 @@ PASSED, FAILED, UNKNOWN = SmokeStatus.PASSED, SmokeStatus.FAILED, SmokeStatus.UN
 
 
 def check(run: Callable[[SmokeRun, Cleanup], Seen], **changes: Any) -> SmokeCheck:
-    made = SmokeCheck(1, "a title", "what is expected", run, minutes=1, cents=1)
-    return replace(made, **changes)
+    default = SmokeCheck(1, "a title", "what is expected", run, minutes=1, cents=1)
+    return replace(default, **changes)
 
 
 # Selecting
@@ -58,12 +58,12 @@ def check(run: Callable[[SmokeRun, Cleanup], Seen], **changes: Any) -> SmokeChec
 
 def test_every_check_runs_once_and_has_its_own_number() -> None:
     assert sorted(ORDER) == sorted(ALL) == [*range(1, len(ALL) + 1)]
-    assert len({one.title for one in ALL.values()}) == len(ALL)
+    assert len({check.title for check in ALL.values()}) == len(ALL)
 
 
 def test_checks_are_selected_by_number_and_run_in_order() -> None:
-    assert [one.number for one in select([7, 3])] == [3, 7]
-    assert [one.number for one in select(None)] == [*ORDER]
+    assert [check.number for check in select([7, 3])] == [3, 7]
+    assert [check.number for check in select(None)] == [*ORDER]
     with pytest.raises(QueryError, match="there is no check 99"):
         select([1, 99])
 
@@ -136,10 +136,10 @@ def test_what_cannot_be_cleaned_up_fails_the_check_and_the_rest_is_still_undone(
         cleanup.add("an item of Orders", broken)
         return passed("fine")
 
-    found = run_check(check(leave), smoke_run(sound(), {})).seen
-    assert (found.status, done) == (FAILED, ["one"])
-    assert "left behind: an item of Orders (access denied)" in found.seen
-    assert MARK in found.follows
+    result = run_check(check(leave), smoke_run(sound(), {})).seen
+    assert (result.status, done) == (FAILED, ["one"])
+    assert "left behind: an item of Orders (access denied)" in result.seen
+    assert MARK in result.follows
 
 
 def test_after_an_interruption_nothing_more_is_started() -> None:
@@ -186,7 +186,7 @@ def test_a_check_that_takes_longer_than_what_is_left_is_not_started() -> None:
 
 
 def route(source: str) -> Route:
-    by_name = {one.source.name: one for one in routes(registry(), {}).values()}
+    by_name = {route.source.name: route for route in routes(registry(), {}).values()}
     return by_name[source]
 
 
@@ -236,21 +236,21 @@ def shared_thing(item):
 
 def other_route(tmp_path: Path, name: str, text: str, source: str) -> Route:
     model = with_view_file(tmp_path / f"{name}.py", text)
-    return next(one for one in routes(model, {}).values() if one.source.name == source)
+    return next(route for route in routes(model, {}).values() if route.source.name == source)
 
 
 def test_a_numeric_key_gets_a_number_of_its_own(tmp_path: Path) -> None:
-    things = other_route(tmp_path, "smoke_numbered", NUMBERED, "Things")
+    numbered = other_route(tmp_path, "smoke_numbered", NUMBERED, "Things")
     sample = encode_item({"id": 1, "kind": "thing", "colour": "red"})
-    item = scratch_item(things, sample, MARK)
+    item = scratch_item(numbered, sample, MARK)
     assert int(item.key["id"]["N"]) > 10**12
     assert item.key["kind"] == {"S": "thing"}
 
 
 def test_a_row_that_another_item_could_have_is_never_written(tmp_path: Path) -> None:
-    things = other_route(tmp_path, "smoke_shared", SHARED, "SharedThings")
+    shared = other_route(tmp_path, "smoke_shared", SHARED, "SharedThings")
     with pytest.raises(ScratchError, match="does not contain the key of its item"):
-        scratch_item(things, encode_item({"id": "1", "colour": "red"}), MARK)
+        scratch_item(shared, encode_item({"id": "1", "colour": "red"}), MARK)
 
 
 # The stage
@@ -299,7 +299,7 @@ def test_the_report_is_a_table_without_account_numbers() -> None:
 def test_the_report_in_json_has_the_same() -> None:
     data = as_data(RESULTS, FACTS, 1)
     assert (data["status"], data["counts"]["failed"]) == (1, 1)
-    assert [one["number"] for one in data["checks"]] == [1, 7]
+    assert [entry["number"] for entry in data["checks"]] == [1, 7]
     assert set(data["checks"][0]) == {
         *("number", "title", "status", "expected", "seen", "follows", "seconds"),
     }
@@ -317,8 +317,8 @@ def test_the_cost_grows_with_calls_and_bytes() -> None:
 def test_the_list_names_every_check() -> None:
     done = CliRunner().invoke(app, ["smoke", "--list"])
     assert done.exit_code == 0
-    for one in ALL.values():
-        assert f"| {one.number} | {one.title} | {one.expected} |" in done.output
+    for listed in ALL.values():
+        assert f"| {listed.number} | {listed.title} | {listed.expected} |" in done.output
 
 
 def test_a_number_that_is_none_is_a_usage_error() -> None:
@@ -329,9 +329,9 @@ def test_a_number_that_is_none_is_a_usage_error() -> None:
 def test_the_command_prints_the_report_and_exits_with_its_status(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found = iter([passed("fine"), failed("not fine", "do this")])
+    results = iter([passed("fine"), failed("not fine", "do this")])
 
-    checks = [replace(ALL[number], run=lambda *_: next(found)) for number in (1, 3)]
+    checks = [replace(ALL[number], run=lambda *_: next(results)) for number in (1, 3)]
     monkeypatch.setattr(command, "select", lambda _: checks)
     monkeypatch.setattr(command, "_prepare", lambda *_: smoke_run(sound(), {}))
     monkeypatch.setattr(command, "_deployer", lambda _: None)
@@ -340,7 +340,7 @@ def test_the_command_prints_the_report_and_exits_with_its_status(
     data = json.loads(done.stdout)
     assert (done.exit_code, data["counts"]["passed"], data["counts"]["failed"]) == (1, 1, 1)
     assert "2 checks of smoke-dev: about" in done.stderr
-    found = iter([passed("fine"), passed("fine too")])
+    results = iter([passed("fine"), passed("fine too")])
     done = CliRunner().invoke(app, ["smoke"])
     assert done.exit_code == 0
     assert done.stdout.startswith("# adminview smoke")

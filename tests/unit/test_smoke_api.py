@@ -33,8 +33,8 @@ def test_a_response_that_is_cut_fails(broken: str) -> None:
 
 def test_keys_in_paths_arrive_decoded_once() -> None:
     rows = Rows()
-    found = seen(6, rows.run())
-    assert (found.status, found.seen.count("by path found, by query found")) == (PASSED, 3)
+    result = seen(6, rows.run())
+    assert (result.status, result.seen.count("by path found, by query found")) == (PASSED, 3)
     assert rows.rows == {}
 
 
@@ -49,8 +49,8 @@ def test_keys_in_paths_arrive_decoded_once() -> None:
 def test_a_gateway_that_decodes_paths_otherwise_fails(decode: Callable[[str], str]) -> None:
     rows = Rows()
     rows.decode = decode
-    found = seen(6, rows.run())
-    assert (found.status, "by path not found" in found.seen) == (FAILED, True)
+    result = seen(6, rows.run())
+    assert (result.status, "by path not found" in result.seen) == (FAILED, True)
     assert rows.rows == {}
 
 
@@ -59,7 +59,7 @@ def test_an_api_that_refuses_the_credentials_is_unknown() -> None:
     here.output(API, "ApiUrl", "https://api.example")
     rows = Rows()
     over = FakeWire(lambda _: WireResponse(403, b"{}"), client=rows)
-    assert [seen(one, smoke_run(here, rows.answers, over)).status for one in (5, 6)] == [
+    assert [seen(number, smoke_run(here, rows.answers, over)).status for number in (5, 6)] == [
         UNKNOWN
     ] * 2
 
@@ -69,28 +69,28 @@ def test_an_api_that_refuses_the_credentials_is_unknown() -> None:
 
 def test_the_metrics_of_the_alarms_exist_after_five_minutes() -> None:
     run = Metrics("DroppedEventCount").run("ReturnedRecordsCount")
-    found = seen(7, run)
-    assert (found.status, run.clock() >= 300) == (PASSED, True)
-    assert "with data: ConsumedWriteCapacityUnits, ReturnedRecordsCount" in found.seen
+    result = seen(7, run)
+    assert (result.status, run.clock() >= 300) == (PASSED, True)
+    assert "with data: ConsumedWriteCapacityUnits, ReturnedRecordsCount" in result.seen
 
 
 @pytest.mark.parametrize("absent", ["ReturnedRecordsCount", "PolledEventCount", "Records"])
 def test_a_metric_that_an_alarm_uses_and_cloudwatch_has_not_fails(absent: str) -> None:
-    found = seen(7, Metrics(absent).run(absent))
-    assert (found.status, f"without: {absent}" in found.seen) == (FAILED, True)
+    result = seen(7, Metrics(absent).run(absent))
+    assert (result.status, f"without: {absent}" in result.seen) == (FAILED, True)
 
 
 def test_a_mapping_that_counts_no_empty_polls_fails_if_an_alarm_uses_them() -> None:
     metrics = Metrics()
     metrics.polled = [3.0]
-    found = seen(7, metrics.run("PolledEventCount"))
-    assert (found.status, "empty polls in 0 minutes" in found.seen) == (FAILED, True)
+    result = seen(7, metrics.run("PolledEventCount"))
+    assert (result.status, "empty polls in 0 minutes" in result.seen) == (FAILED, True)
     assert seen(7, metrics.run("ReturnedRecordsCount")).status is PASSED
 
 
 def test_a_metric_that_no_alarm_uses_is_named() -> None:
-    found = seen(7, Metrics("PolledEventCount").run("ReturnedRecordsCount"))
-    assert (found.status, "without: PolledEventCount" in found.seen) == (PASSED, True)
+    result = seen(7, Metrics("PolledEventCount").run("ReturnedRecordsCount"))
+    assert (result.status, "without: PolledEventCount" in result.seen) == (PASSED, True)
 
 
 def test_fill_of_a_metric_without_data_is_evaluated() -> None:

@@ -36,11 +36,11 @@ def logged(here: Deployment, lines: list[Any]) -> dict[str, Any]:
 
 def test_the_direct_client_is_seen_with_its_figures() -> None:
     here = sound()
-    found = seen(3, smoke_run(here, logged(here, [{"message": REPORT}])))
-    assert found.status is PASSED
-    assert "SyncFunction uses the direct client: 1 invocations" in found.seen
+    result = seen(3, smoke_run(here, logged(here, [{"message": REPORT}])))
+    assert result.status is PASSED
+    assert "SyncFunction uses the direct client: 1 invocations" in result.seen
     assert (
-        "cold start 310 ms (at most 310), duration 12 ms (at most 12), memory 80 MB" in found.seen
+        "cold start 310 ms (at most 310), duration 12 ms (at most 12), memory 80 MB" in result.seen
     )
 
 
@@ -48,16 +48,16 @@ def test_a_report_in_json_has_the_same_figures() -> None:
     here = sound()
     metrics = {"durationMs": 5.0, "initDurationMs": 99.0, "maxMemoryUsedMB": 61}
     line = log(type="platform.report", record={"metrics": metrics})
-    found = seen(3, smoke_run(here, logged(here, [line])))
-    assert "cold start 99 ms (at most 99), duration 5 ms" in found.seen
+    result = seen(3, smoke_run(here, logged(here, [line])))
+    assert "cold start 99 ms (at most 99), duration 5 ms" in result.seen
 
 
 def test_a_fallback_that_no_setting_requires_fails() -> None:
     here = sound()
     message = "boto3 is used instead of the direct client"
     lines = [{"message": REPORT}, log(message=message, reason="AWS_NEW_THING is set")]
-    found = seen(3, smoke_run(here, logged(here, lines)))
-    assert (found.status, "boto3 (AWS_NEW_THING is set)" in found.seen) == (FAILED, True)
+    result = seen(3, smoke_run(here, logged(here, lines)))
+    assert (result.status, "boto3 (AWS_NEW_THING is set)" in result.seen) == (FAILED, True)
 
 
 def test_a_fallback_that_a_setting_requires_is_stated_with_the_setting() -> None:
@@ -66,8 +66,8 @@ def test_a_fallback_that_a_setting_requires_is_stated_with_the_setting() -> None
         function.setdefault("Environment", {}).setdefault("Variables", {})["ADMINVIEW_TRACING"] = (
             "true"
         )
-    found = seen(3, smoke_run(here, logged(here, [{"message": REPORT}])))
-    assert (found.status, "uses boto3 (ADMINVIEW_TRACING is set)" in found.seen) == (PASSED, True)
+    result = seen(3, smoke_run(here, logged(here, [{"message": REPORT}])))
+    assert (result.status, "uses boto3 (ADMINVIEW_TRACING is set)" in result.seen) == (PASSED, True)
 
 
 def test_functions_without_a_report_are_named() -> None:
@@ -80,9 +80,9 @@ def test_functions_without_a_report_are_named() -> None:
     def events(logGroupName: str, **_: Any) -> Any:  # noqa: N803 - boto3's
         return {"events": [{"message": REPORT}] if logGroupName == "group" else []}
 
-    found = seen(3, smoke_run(here, answers | {"filter_log_events": events}))
-    assert found.status is PASSED
-    assert "no report of " in found.seen
+    result = seen(3, smoke_run(here, answers | {"filter_log_events": events}))
+    assert result.status is PASSED
+    assert "no report of " in result.seen
     assert first["LoggingConfig"]["LogGroup"] == "group"
 
 
@@ -96,13 +96,13 @@ def test_without_reports_the_client_is_unknown() -> None:
 
 @pytest.mark.parametrize(("connections", "status"), [(1, PASSED), (2, FAILED), (20, FAILED)])
 def test_one_connection_serves_all_calls(connections: int, status: SmokeStatus) -> None:
-    found = seen(4, smoke_run(sound(), {}, FakeWire(client=Calls(connections))))
-    assert (found.status, f"{connections} connections" in found.seen) == (status, True)
+    result = seen(4, smoke_run(sound(), {}, FakeWire(client=Calls(connections))))
+    assert (result.status, f"{connections} connections" in result.seen) == (status, True)
 
 
 def test_without_tls_the_reuse_is_unknown() -> None:
-    found = seen(4, smoke_run(sound(), {}, FakeWire(client=Calls(1), has_tls=False)))
-    assert found.status is UNKNOWN
+    result = seen(4, smoke_run(sound(), {}, FakeWire(client=Calls(1), has_tls=False)))
+    assert result.status is UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_a_request_that_was_signed_too_long_ago_must_be_refused(
 
 def test_a_run_that_was_stopped_is_redriven() -> None:
     machine = Machine()
-    found = seen(10, machine.run())
-    assert (found.status, found.seen) == (
+    result = seen(10, machine.run())
+    assert (result.status, result.seen) == (
         PASSED,
         "stopped in its map; redriven 1 times, then SUCCEEDED",
     )
@@ -178,8 +178,8 @@ def test_a_run_that_cannot_be_stopped_is_unknown_and_one_that_has_ended_need_not
     for ends, words in (("RUNNING", "AccessDenied"), ("SUCCEEDED", "ended before it could be")):
         machine = Machine(ends=ends)
         run = machine.run(stop_execution=refusal("AccessDeniedException"))
-        found = seen(10, run)
-        assert (found.status is PASSED, words in found.seen) == (False, True), found
+        result = seen(10, run)
+        assert (result.status is PASSED, words in result.seen) == (False, True), result
 
 
 def test_a_cloud_without_redrive_is_unknown() -> None:
@@ -206,9 +206,9 @@ def windows(
 
 
 def test_the_shards_of_the_windows_are_those_of_the_stream() -> None:
-    found = seen(11, windows(SHARD, SHARD))
-    assert (found.status, "2 batches of 1 shards" in found.seen) == (PASSED, True)
-    assert "2 records outside of their window" in found.seen
+    result = seen(11, windows(SHARD, SHARD))
+    assert (result.status, "2 batches of 1 shards" in result.seen) == (PASSED, True)
+    assert "2 records outside of their window" in result.seen
 
 
 def test_a_shard_that_the_stream_does_not_list_fails() -> None:
@@ -287,8 +287,8 @@ def units(index: float) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("index", "status"), [(2.0, PASSED), (1.0, FAILED), (4.0, FAILED)])
 def test_a_transaction_consumes_the_expected_units(index: float, status: SmokeStatus) -> None:
-    found = seen(14, smoke_run(sound(), units(index)))
-    assert (found.status, f"its owner index {index:g}" in found.seen) == (status, True)
+    result = seen(14, smoke_run(sound(), units(index)))
+    assert (result.status, f"its owner index {index:g}" in result.seen) == (status, True)
 
 
 def test_units_that_are_not_stated_are_unknown() -> None:
@@ -314,8 +314,8 @@ def test_the_owner_index_lists_a_row_within_a_minute(after: float, status: Smoke
 def test_what_a_local_cloud_cannot_show_never_passes(number: int) -> None:
     run = PASSING[number]()
     run.deployment.environ["AWS_ENDPOINT_URL_DYNAMODB"] = "http://127.0.0.1:4566"  # type: ignore[index]
-    found = seen(number, run)
-    assert (found.status, "a local cloud does not show" in found.seen) == (UNKNOWN, True)
+    result = seen(number, run)
+    assert (result.status, "a local cloud does not show" in result.seen) == (UNKNOWN, True)
 
 
 def _logged_run() -> SmokeRun:

@@ -130,14 +130,14 @@ def test_a_statement_is_sent_without_comments_and_for_the_deployed_table() -> No
 
 
 def test_a_statement_is_explained_with_the_names_of_the_model() -> None:
-    made = plan(read("SELECT * FROM AdminViewTable.OrderDashboard"), registry(), TABLE)
-    assert made.scans
-    assert explanation(made)["it would"] == "scan: its condition does not fix customerId"
-    assert "Add customerId = …, joined by AND" in refusal(made)
+    planned = plan(read("SELECT * FROM AdminViewTable.OrderDashboard"), registry(), TABLE)
+    assert planned.scans
+    assert explanation(planned)["it would"] == "scan: its condition does not fix customerId"
+    assert "Add customerId = …, joined by AND" in refusal(planned)
     for name in ("AdminViewTable", f'"{TABLE}"'):
-        made = plan(read(f"SELECT * FROM {name} WHERE PK = 'a'"), registry(), TABLE)  # noqa: S608 - nothing is run
-        assert not made.scans
-        assert explanation(made)["on"] == f"table {TABLE}"
+        planned = plan(read(f"SELECT * FROM {name} WHERE PK = 'a'"), registry(), TABLE)  # noqa: S608 - nothing is run
+        assert not planned.scans
+        assert explanation(planned)["on"] == f"table {TABLE}"
     with pytest.raises(QueryError, match=r"no index 'gsi1'; it has .*GSI1, .*Owner"):
         plan(read("SELECT * FROM AdminViewTable.gsi1"), registry(), TABLE)
     with pytest.raises(QueryError, match="table 'Orders' cannot be read: only 'AdminViewTable'"):
@@ -184,13 +184,13 @@ def test_whatever_is_typed_what_is_sent_is_one_select_without_comments(statement
         return
     sent = select.on(TABLE)
     tokens = list(tokens_of(sent))
-    words = [one.written.upper() for one in tokens if one.kind == "word"]
+    words = [token.written.upper() for token in tokens if token.kind == "word"]
     assert words.count("SELECT") == 1
     assert tokens[0].written.upper() == "SELECT"
     assert not {"INSERT", "UPDATE", "DELETE", "EXISTS", "SET", "INTO"} & {*words}
-    assert not any(one.written in {";", "`", "?"} for one in tokens)
+    assert not any(token.written in {";", "`", "?"} for token in tokens)
     # Distinguished from text and quoted names, in which they are no comments.
-    bare = "".join(" " if one.kind in {"text", "name"} else rendered(one) for one in tokens)
+    bare = "".join(" " if token.kind in {"text", "name"} else rendered(token) for token in tokens)
     assert "/*" not in bare
     again = read(sent)
     assert (again.table, again.index, again.fixed) == (TABLE, select.index, select.fixed)

@@ -64,12 +64,14 @@ def test_a_row_can_be_in_a_result_if_it_fits_the_fixed_parts_of_the_pattern(
 
 def test_patterns_that_would_show_stale_rows_are_named() -> None:
     patterns = (of_user, profile, since)
-    found = list(
+    refusals = list(
         stale_row_refusals(
             {"Orders": [ORDER, ORDER], "Users": []}, patterns, {"of-user", "profile"}
         )
     )
-    assert len(found) == 1
-    assert found[0].startswith("access pattern 'of-user' shows rows of Orders that the new views")
-    assert "(2 in a sample)" in found[0]
+    assert len(refusals) == 1
+    assert refusals[0].startswith(
+        "access pattern 'of-user' shows rows of Orders that the new views"
+    )
+    assert "(2 in a sample)" in refusals[0]
     assert list(stale_row_refusals({"Orders": []}, patterns, {"of-user"})) == []

@@ -39,8 +39,8 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def run(*asked: str) -> Any:
-    return CliRunner().invoke(app, asked)
+def run(*words: str) -> Any:
+    return CliRunner().invoke(app, words)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -188,7 +188,9 @@ def test_an_option_has_the_same_names_in_every_command() -> None:
     for option in options(get_command(app)):
         names.setdefault(option[0], set()).add(option)
     assert {name for name, forms in names.items() if len(forms) > 1} == set()
-    assert not any(one.startswith("--no-") for forms in names.values() for f in forms for one in f)
+    assert not any(
+        form.startswith("--no-") for forms in names.values() for f in forms for form in f
+    )
 
 
 def test_segments_are_called_so_in_every_command() -> None:

@@ -43,8 +43,8 @@ class FakeStream:
         self.faults = list(faults)
         self.requests: list[dict[str, Any]] = []
 
-    def get_shard_iterator(self, **asked: Any) -> dict[str, str]:
-        self.requests.append(asked)
+    def get_shard_iterator(self, **request: Any) -> dict[str, str]:
+        self.requests.append(request)
         return {"ShardIterator": "0"}
 
     def get_records(self, ShardIterator: str) -> dict[str, Any]:  # noqa: N803 - boto3's
@@ -94,13 +94,13 @@ def test_reading_ends_with_the_last_record_without_another_call(
 
 
 def test_no_record_after_the_last_is_given_even_if_the_last_is_gone() -> None:
-    given: list[int] = []
+    numbers: list[int] = []
     records = Streams(cast("Any", FakeStream([3, 4], [12], [13])), NO_WAIT).read(
         STRETCH, deadline=Deadline.after(60)
     )
     with suppress(ExpiredRecordsError):
-        given += (int(record["dynamodb"]["SequenceNumber"]) for record in records)
-    assert 12 not in given
+        numbers += (int(record["dynamodb"]["SequenceNumber"]) for record in records)
+    assert 12 not in numbers
 
 
 @pytest.mark.parametrize("pages", [[[]], [[3, 4]], [[3], [4], []]])

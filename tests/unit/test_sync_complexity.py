@@ -49,12 +49,12 @@ def test_six_megabytes_of_ten_thousand_records_fit_in_half_a_gigabyte() -> None:
 
 def test_the_work_grows_as_the_number_of_records_does() -> None:
     def calls(count: int) -> int:
-        made = Counter[str]()
+        events = Counter[str]()
         records = many(count)
-        sys.setprofile(lambda _, event, __: made.update([event]))
+        sys.setprofile(lambda _, event, __: events.update([event]))
         planned(records, routes(registry(), {}), "m")
         sys.setprofile(None)
-        return made["call"]
+        return events["call"]
 
     assert calls(400) <= 4 * calls(100) + 100
 

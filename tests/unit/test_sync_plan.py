@@ -213,8 +213,8 @@ def test_a_row_just_within_the_limit_passes_with_its_provenance_counted() -> Non
         yield Row("PK", "SK", data={"v": "y" * int(item["length"])})
 
     def outcome(length: int) -> RecordOutcome:
-        one = record(things, None, {"id": "i", "length": length})
-        return prepared(one, model=model_of(derivation)).outcomes[0]
+        change = record(things, None, {"id": "i", "length": length})
+        return prepared(change, model=model_of(derivation)).outcomes[0]
 
     limit = max(n for n in range(409_300, 409_600) if outcome(n) is RecordOutcome.WRITTEN)
     batch = prepared(record(things, None, {"id": "i", "length": limit}), model=model_of(derivation))
@@ -302,8 +302,8 @@ def test_a_view_is_for_the_items_it_says(kind: dict[str, Any], expected: RecordO
     def derivation(item: Item) -> Iterator[Row]:
         yield Row("PK", item["id"])
 
-    one = record(things, None, {"id": "i", "type": "order", "count": 1})
-    assert prepared(one, model=model_of(derivation, **kind)).outcomes == [expected]
+    change = record(things, None, {"id": "i", "type": "order", "count": 1})
+    assert prepared(change, model=model_of(derivation, **kind)).outcomes == [expected]
 
 
 def test_an_item_that_changes_its_kind_loses_the_rows_of_the_old_one() -> None:

@@ -99,11 +99,14 @@ def test_a_multi_attribute_index_lists_all_partition_attributes_before_all_sort_
 
 
 def test_an_index_carries_what_its_declaration_says(model: Registry) -> None:
-    made = indexes(view_table(model, "AdminViewTable"))
+    by_name = indexes(view_table(model, "AdminViewTable"))
 
-    assert made["Wide"]["Projection"] == {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["data"]}
-    assert made["Whole"]["Projection"] == {"ProjectionType": "ALL"}
-    assert made["Owner"]["Projection"] == {"ProjectionType": "KEYS_ONLY"}
+    assert by_name["Wide"]["Projection"] == {
+        "ProjectionType": "INCLUDE",
+        "NonKeyAttributes": ["data"],
+    }
+    assert by_name["Whole"]["Projection"] == {"ProjectionType": "ALL"}
+    assert by_name["Owner"]["Projection"] == {"ProjectionType": "KEYS_ONLY"}
 
 
 def test_only_key_attributes_are_defined_each_once_and_with_its_type(model: Registry) -> None:

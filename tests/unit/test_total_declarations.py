@@ -116,7 +116,9 @@ def test_a_total_at_the_limits_is_taken_and_rebuilt_from_its_shape(
 
 def registry(*declared: object) -> Registry:
     module = ModuleType("declared_totals")
-    module.__dict__.update({f"name{place}": one for place, one in enumerate(declared)})
+    module.__dict__.update(
+        {f"name{place}": declaration for place, declaration in enumerate(declared)}
+    )
     return Registry.of([module])
 
 

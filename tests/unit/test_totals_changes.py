@@ -111,12 +111,12 @@ def test_the_changes_of_any_history_add_up_to_what_the_rows_contribute(
             for sum_, amount in {"count": 1, **contributed}.items():
                 place = group, sum_
                 expected[place] = expected.get(place, Decimal()) + Decimal(amount)
-    found = {
+    totals = {
         (group, name): total
         for group, changes in read_changes(batch).groups.items()
         for name, total in _sum(changes).items()
     }
-    assert {k: v for k, v in found.items() if v} == {k: v for k, v in expected.items() if v}
+    assert {k: v for k, v in totals.items() if v} == {k: v for k, v in expected.items() if v}
 
 
 def _sum(changes: Sequence[GroupChange]) -> dict[str, Decimal]:

@@ -36,12 +36,12 @@ def content(value: dict[str, str]) -> bytes:
 @example(10**21 - 1, 10**21, AT, 0.0)
 @example(2**64 - 1, 2**64, AT, AT)
 def test_positions_compare_as_their_numbers_do_whatever_their_times(
-    one: int, other: int, at: float, later: float
+    first: int, other: int, at: float, later: float
 ) -> None:
-    positions = content(encode_position(one, at)), content(encode_position(other, later))
-    if one < other:
+    positions = content(encode_position(first, at)), content(encode_position(other, later))
+    if first < other:
         assert positions[0] < positions[1]
-    elif one > other:
+    elif first > other:
         assert positions[0] > positions[1]
 
 

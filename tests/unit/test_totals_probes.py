@@ -102,11 +102,13 @@ class Cloud:
         assert request["TableName"] == "VTotals"
         assert request["ConsistentRead"]
         wanted = request["ExpressionAttributeValues"][":probe"]
-        found = [total for total in self.totals if total["PK"] == wanted]
-        half = (len(found) + 1) // 2
+        probes = [total for total in self.totals if total["PK"] == wanted]
+        half = (len(probes) + 1) // 2
         if "ExclusiveStartKey" in request:
-            return {"Items": found[half:]}
-        return {"Items": found[:half]} | ({"LastEvaluatedKey": found[half]} if found[half:] else {})
+            return {"Items": probes[half:]}
+        return {"Items": probes[:half]} | (
+            {"LastEvaluatedKey": probes[half]} if probes[half:] else {}
+        )
 
     def home(self, key: str) -> str:
         """Return the shard that takes the rows of a key."""
@@ -115,7 +117,7 @@ class Cloud:
 
     def deliver(self, *shards: str, count: int | None = None) -> None:
         """Let the totals function count the probes of these shards, or some of them."""
-        for shard, row in [one for one in self.put if one[0] in shards][:count]:
+        for shard, row in [probe for probe in self.put if probe[0] in shards][:count]:
             self.put.remove((shard, row))
             ((group, sorts),) = row["_totals"]["M"].items()
             (sort,) = sorts["M"]

@@ -227,8 +227,10 @@ def test_a_refusal_without_the_position_of_this_group_leaves_nothing_out(item: A
     [
         lambda _: {},
         lambda _: {"Attributes": {}},
-        lambda made: {"Attributes": made["Attributes"] | {"SK": {"S": "2024"}}},
-        lambda made: {"Attributes": made["Attributes"] | {SHARD: {"B": b"\x01\x00\x00\x00\x00"}}},
+        lambda response: {"Attributes": response["Attributes"] | {"SK": {"S": "2024"}}},
+        lambda response: {
+            "Attributes": response["Attributes"] | {SHARD: {"B": b"\x01\x00\x00\x00\x00"}}
+        },
     ],
 )
 def test_a_response_that_is_not_about_this_update_counts_as_none(response: Any) -> None:
@@ -299,7 +301,7 @@ def test_a_refused_change_is_unfinished_if_no_trial_is_possible() -> None:
     table = FaultyTable(raises(REFUSED))
     outcome = apply(table, update(change(1)), deadline=Deadline(1.0, lambda: next(clock)))
     assert outcome.refused == 0
-    assert [one.first_record for one in outcome.unfinished] == [1]
+    assert [left.first_record for left in outcome.unfinished] == [1]
 
 
 def test_a_change_that_boto3_refuses_is_skipped_too() -> None:
@@ -331,14 +333,14 @@ def test_the_changes_behind_a_refused_one_are_unfinished_if_time_is_over() -> No
     ends = Deadline(8.0, lambda: float(next(clock)))
     outcome = apply(table, update(change(0, a=1), change(1, a=2), change(2, a=4)), deadline=ends)
     assert outcome.refused == 1
-    assert [one.first_record for one in outcome.unfinished] == [1]
+    assert [left.first_record for left in outcome.unfinished] == [1]
 
 
 def test_nothing_is_sent_when_time_is_over() -> None:
     table = FaultyTable()
     outcome = apply(table, update(change(1)), deadline=Deadline.after(-1))
     assert table.requests == []
-    assert [one.first_record for one in outcome.unfinished] == [1]
+    assert [left.first_record for left in outcome.unfinished] == [1]
 
 
 def test_a_call_that_is_not_started_in_time_is_unfinished() -> None:
@@ -350,7 +352,7 @@ def test_a_call_that_is_not_started_in_time_is_unfinished() -> None:
         deadline=Deadline(1.0, lambda: next(moments)),
     )
     assert counts(table) == {"a": 1}
-    assert [one.group[1] for one in outcome.unfinished] == ["b"]
+    assert [left.group[1] for left in outcome.unfinished] == ["b"]
 
 
 def test_throttling_to_the_end_leaves_the_updates_unfinished() -> None:
@@ -368,7 +370,7 @@ def test_throttling_to_the_end_leaves_the_updates_unfinished() -> None:
         deadline=Deadline(60.0, lambda: now[0]),
         backoff=Backoff(sleep, lambda _, longest: longest),
     )
-    assert sorted(one.first_record for one in outcome.unfinished) == [2, 4]
+    assert sorted(left.first_record for left in outcome.unfinished) == [2, 4]
     assert len(table.requests) < 60
     assert now[0] == pytest.approx(60)
 

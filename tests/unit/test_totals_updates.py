@@ -83,7 +83,7 @@ def test_changes_that_an_item_includes_are_left_out() -> None:
     assert [*unchanged.changes] == [*whole.changes]
     left = whole.uncovered({SHARD: encode_position(10**20, AT)})
     assert left
-    assert [one.sequence for one in left.changes] == [10**21]
+    assert [group_change.sequence for group_change in left.changes] == [10**21]
     assert left.first_record == 10**21
     assert whole.uncovered({SHARD: encode_position(10**21, AT)}) is None
 
@@ -91,7 +91,10 @@ def test_changes_that_an_item_includes_are_left_out() -> None:
 def test_an_update_is_halved_in_order_until_one_change_is_left() -> None:
     halves = update(*map(change, (1, 2, 3))).halves()
     assert halves
-    assert [[one.sequence for one in half.changes] for half in halves] == [[1], [2, 3]]
+    assert [[group_change.sequence for group_change in half.changes] for half in halves] == [
+        [1],
+        [2, 3],
+    ]
     assert halves[0].halves() is None
 
 

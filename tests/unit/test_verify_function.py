@@ -143,7 +143,7 @@ def metrics(printed: str) -> list[dict[str, Any]]:
 def test_drift_is_measured_per_source(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
     verify(ALL, Context(), verification(lab, DriftObserver()))
     printed = capsys.readouterr().out
-    by_source = {one["source"]: one for one in metrics(printed)}
+    by_source = {line["source"]: line for line in metrics(printed)}
     assert by_source["Things"]["Drift"] == [1.0]
     assert by_source["Things"]["Checked"] == [3.0]
     assert by_source["Things"]["VerifyUnfinished"] == [0.0]
@@ -157,4 +157,4 @@ def test_an_unfinished_run_never_measures_a_drift_of_nothing(
     verify(ALL, Context(remaining_ms=1000), verification(lab, DriftObserver()))
     messages = metrics(capsys.readouterr().out)
     assert messages
-    assert all("Drift" not in one and one["VerifyUnfinished"] == [1.0] for one in messages)
+    assert all("Drift" not in line and line["VerifyUnfinished"] == [1.0] for line in messages)

@@ -41,9 +41,9 @@ def test_no_history_ends_in_a_false_alarm() -> None:
     assert [report.findings for report in reports if report.findings] == []
     # And it is no empty promise: most totals are decided.
     counts = [report.counts["totals"] for report in reports]
-    decided = sum(one["equal"] + one["in_flight"] for one in counts)
-    assert decided > 0.6 * sum(one["totals"] for one in counts)
-    assert any(one["changing"] for one in counts)
+    decided = sum(counted["equal"] + counted["in_flight"] for counted in counts)
+    assert decided > 0.6 * sum(counted["totals"] for counted in counts)
+    assert any(counted["changing"] for counted in counts)
 
 
 def test_without_waiting_changes_in_flight_would_be_called_drift() -> None:
@@ -53,11 +53,11 @@ def test_without_waiting_changes_in_flight_would_be_called_drift() -> None:
 @pytest.mark.parametrize("phase", ["sums", "check"])
 def test_each_of_the_two_waits_is_needed(phase: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if phase == "sums":
-        made = totals.AddUpRows.__init__
+        init = totals.AddUpRows.__init__
         monkeypatch.setattr(
             totals.AddUpRows,
             "__init__",
-            lambda self, access, _: made(self, access, 0.0),
+            lambda self, access, _: init(self, access, 0.0),
         )
     else:
         plan = CompareTotals.plan
@@ -84,16 +84,16 @@ PLANTS = ["changed", "deleted", "lost", "extra"]
 
 @pytest.mark.parametrize("kind", PLANTS)
 def test_planted_drift_is_found_unless_the_total_keeps_changing(kind: str) -> None:
-    found = missed = 0
+    detected = missed = 0
     for seed in range(40):
         lab = history(seed)
         lab.rate = 0.02
         day = plant(lab, kind)
         report = lab.verify()
         wrong = ("north", day) in groups_of(report)
-        found += wrong
+        detected += wrong
         missed += not wrong and not report.counts["totals"]["changing"]
-    assert found > 20
+    assert detected > 20
     # A change between two pages can hide the drift of its group by chance, for one verification.
     assert missed <= (2 if kind == "lost" else 0)
 
@@ -295,10 +295,10 @@ def test_a_sample_compares_some_groups() -> None:
 
 def test_each_group_is_in_one_slot_and_in_one_part_of_it() -> None:
     for slot in range(SLOTS):
-        groups = [one for one in map(group, range(2000)) if part_of(one, SLOTS) == slot]
+        groups = [key for key in map(group, range(2000)) if part_of(key, SLOTS) == slot]
         assert len(groups) > 100
         parts = [
-            [one for one in groups if compare_totals._is_in(one, (number, 4))]
+            [key for key in groups if compare_totals._is_in(key, (number, 4))]
             for number in range(4)
         ]
         assert sum(map(len, parts)) == len(groups)

@@ -259,8 +259,8 @@ def test_credentials_that_are_missing_do_not_pass_by_themselves() -> None:
 
 @pytest.mark.parametrize("untyped", [{"L": [{}, {"S": "x"}]}, {}, {"M": {"a": {}}}])
 def test_a_map_that_an_engine_left_untyped_gets_its_type_back(untyped: Any) -> None:
-    found = from_boto3({"a": untyped})
-    assert all(_values({"M": found}))
+    restored = from_boto3({"a": untyped})
+    assert all(_values({"M": restored}))
 
 
 def _values(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -268,8 +268,8 @@ def _values(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield value
     for kind, content in value.items():
         inner = content.values() if kind == "M" else content if kind == "L" else ()
-        for one in inner:
-            yield from _values(one)
+        for element in inner:
+            yield from _values(element)
 
 
 def test_binary_becomes_bytes_for_boto3_and_text_again() -> None:

@@ -180,12 +180,16 @@ def test_a_generated_app_is_tested_synthesized_and_shows_a_row_without_this_chec
 def pinned(file: str) -> dict[str, str]:
     """Read the packages that a list of requirements names itself, and their versions."""
     lines = (ROOT / file).read_text().splitlines()
-    found = (re.fullmatch(r"([\w.-]+)(?:\[[\w,]+\])?==(\S+)", line) for line in lines)
-    return {one[1]: one[2] for one in found if one}
+    matches = (re.fullmatch(r"([\w.-]+)(?:\[[\w,]+\])?==(\S+)", line) for line in lines)
+    return {match[1]: match[2] for match in matches if match}
 
 
 def requirements(lines: Iterable[str]) -> dict[str, Requirement]:
-    return {one.name: one for one in map(Requirement, lines) if one.name != "adminview"}
+    return {
+        requirement.name: requirement
+        for requirement in map(Requirement, lines)
+        if requirement.name != "adminview"
+    }
 
 
 def test_the_pinned_versions_are_those_that_the_package_asks_for() -> None:

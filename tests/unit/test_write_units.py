@@ -18,12 +18,12 @@ LOCAL = LocalIndex("Local", sort="shelf", include=["data"])
 
 def row(size: int = 1, shelf: str | None = "A", place: int | None = 1, **more: Any) -> Attributes:
     """Make a row of *size* times 100 bytes of data, and a few bytes more."""
-    made: Attributes = {"PK": {"S": "P"}, "SK": {"S": "S"}, "data": {"S": "x" * size * 100}}
+    built: Attributes = {"PK": {"S": "P"}, "SK": {"S": "S"}, "data": {"S": "x" * size * 100}}
     if shelf is not None:
-        made["shelf"] = {"S": shelf}
+        built["shelf"] = {"S": shelf}
     if place is not None:
-        made["place"] = {"N": str(place)}
-    return made | more
+        built["place"] = {"N": str(place)}
+    return built | more
 
 
 @pytest.mark.parametrize(

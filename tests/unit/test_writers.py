@@ -39,20 +39,20 @@ texts = st.text(st.characters(exclude_categories=()))  # lone surrogates too
 numbers = st.decimals(allow_nan=False, allow_infinity=False).map(str)
 blobs = st.binary().map(lambda blob: b64encode(blob).decode())
 scalars = st.one_of(
-    st.builds(lambda one: {"S": one}, texts),
-    st.builds(lambda one: {"N": one}, numbers),
-    st.builds(lambda one: {"B": one}, blobs),
-    st.builds(lambda one: {"BOOL": one}, st.booleans()),
+    st.builds(lambda text: {"S": text}, texts),
+    st.builds(lambda text: {"N": text}, numbers),
+    st.builds(lambda text: {"B": text}, blobs),
+    st.builds(lambda flag: {"BOOL": flag}, st.booleans()),
     st.just({"NULL": True}),
-    st.builds(lambda one: {"SS": one}, st.lists(texts, min_size=1)),
-    st.builds(lambda one: {"NS": one}, st.lists(numbers, min_size=1)),
-    st.builds(lambda one: {"BS": one}, st.lists(blobs, min_size=1)),
+    st.builds(lambda strings: {"SS": strings}, st.lists(texts, min_size=1)),
+    st.builds(lambda strings: {"NS": strings}, st.lists(numbers, min_size=1)),
+    st.builds(lambda strings: {"BS": strings}, st.lists(blobs, min_size=1)),
 )
 values = st.recursive(
     scalars,
     lambda inner: st.one_of(
-        st.builds(lambda one: {"M": one}, st.dictionaries(texts, inner, max_size=4)),
-        st.builds(lambda one: {"L": one}, st.lists(inner, max_size=4)),
+        st.builds(lambda members: {"M": members}, st.dictionaries(texts, inner, max_size=4)),
+        st.builds(lambda elements: {"L": elements}, st.lists(inner, max_size=4)),
     ),
     max_leaves=10,
 )
@@ -84,9 +84,9 @@ class Recorded:
         self._operation = model.operation_model("BatchWriteItem")
         self.bodies: list[Any] = []
 
-    def batch_write_item(self, **asked: Any) -> Any:
-        made = create_serializer("json").serialize_to_request(asked, self._operation)
-        self.bodies.append(json.loads(made["body"]))
+    def batch_write_item(self, **request: Any) -> Any:
+        encoded = create_serializer("json").serialize_to_request(request, self._operation)
+        self.bodies.append(json.loads(encoded["body"]))
         return {"UnprocessedItems": self.left or {}}
 
 
@@ -173,7 +173,7 @@ def test_in_lambda_the_way_is_straight() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "environ",
     [
         {"AWS_LAMBDA_FUNCTION_NAME": ""},
         {"AWS_LAMBDA_EXEC_WRAPPER": "/opt/watch"},
@@ -197,10 +197,10 @@ def test_in_lambda_the_way_is_straight() -> None:
         {"AWS_ENDPOINT_URL": "nonsense"},
     ],
 )
-def test_what_only_botocore_understands_is_left_to_it(said: dict[str, str]) -> None:
-    assert direct_endpoint(LAMBDA | said) is None
-    reason = fallback(LAMBDA | said)
-    ((setting, value),) = said.items()
+def test_what_only_botocore_understands_is_left_to_it(environ: dict[str, str]) -> None:
+    assert direct_endpoint(LAMBDA | environ) is None
+    reason = fallback(LAMBDA | environ)
+    ((setting, value),) = environ.items()
     assert reason
     assert reason.setting == setting
     assert not value or value == "1" or value not in str(reason)
@@ -210,15 +210,15 @@ def test_a_deployed_function_is_judged_by_its_variables_as_in_lambda(tmp_path: P
     (tmp_path / ".aws").mkdir()
     (tmp_path / ".aws" / "config").touch()  # of whoever runs the doctor
     assert deployed_fallback({"HOME": str(tmp_path), "MORE": "x"}, "eu-west-1") is None
-    for said in ({"HTTPS_PROXY": "http://proxy"}, {"AWS_ENDPOINT_URL": "nonsense"}):
-        assert deployed_fallback(said, "eu-west-1") == fallback(LAMBDA | said)
+    for environ in ({"HTTPS_PROXY": "http://proxy"}, {"AWS_ENDPOINT_URL": "nonsense"}):
+        assert deployed_fallback(environ, "eu-west-1") == fallback(LAMBDA | environ)
     in_china = deployed_fallback({}, "cn-north-1")
     assert in_china
     assert in_china.setting == "AWS_DEFAULT_REGION"
 
 
 @pytest.mark.parametrize(
-    ("said", "setting"),
+    ("environ", "setting"),
     [
         ({}, None),
         ({"ADMINVIEW_PLAIN_CLIENT": "true"}, "ADMINVIEW_PLAIN_CLIENT"),
@@ -229,10 +229,10 @@ def test_a_deployed_function_is_judged_by_its_variables_as_in_lambda(tmp_path: P
 def test_a_function_that_falls_back_to_boto3_logs_once_which_setting_is_the_reason(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-    said: dict[str, str],
+    environ: dict[str, str],
     setting: str | None,
 ) -> None:
-    monkeypatch.setattr(os, "environ", {**LAMBDA, **said})
+    monkeypatch.setattr(os, "environ", {**LAMBDA, **environ})
     clients._log_fallback.cache_clear()
     for _ in range(3):
         clients.find_endpoint()
@@ -271,11 +271,11 @@ def test_what_x_ray_must_see_goes_through_boto3() -> None:
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8000", "https://[::1]:1/", "http://localhost"])
 def test_an_endpoint_may_be_named(url: str) -> None:
-    way = direct_endpoint(LAMBDA | {"AWS_ENDPOINT_URL": url})
-    assert way
-    assert way.url == url
+    endpoint = direct_endpoint(LAMBDA | {"AWS_ENDPOINT_URL": url})
+    assert endpoint
+    assert endpoint.url == url
     both = {"AWS_ENDPOINT_URL": "http://other", "AWS_ENDPOINT_URL_DYNAMODB": url}
-    assert direct_endpoint(LAMBDA | both) == way
+    assert direct_endpoint(LAMBDA | both) == endpoint
 
 
 def test_dynamodb_is_where_botocore_finds_it_in_every_region_of_every_partition() -> None:
@@ -283,11 +283,11 @@ def test_dynamodb_is_where_botocore_finds_it_in_every_region_of_every_partition(
     straightly = 0
     for partition in session().get_available_partitions():
         for region in session().get_available_regions("dynamodb", partition):
-            way = direct_endpoint(LAMBDA | {"AWS_DEFAULT_REGION": region})
-            if way:
+            endpoint = direct_endpoint(LAMBDA | {"AWS_DEFAULT_REGION": region})
+            if endpoint:
                 straightly += 1
-                found: Any = resolver.construct_endpoint("dynamodb", region)
-                assert way.url == f"https://{found['hostname']}"
+                expected: Any = resolver.construct_endpoint("dynamodb", region)
+                assert endpoint.url == f"https://{expected['hostname']}"
     assert straightly > 20
 
 
@@ -310,10 +310,10 @@ def test_functions_take_the_way_that_their_environment_says(
         ("true", Boto3BatchWriter, Boto3Reader),
     ):
         os.environ["ADMINVIEW_PLAIN_CLIENT"] = plain
-        for made in (runtimes.runtime, api):
-            made.cache_clear()
+        for cached in (runtimes.runtime, api):
+            cached.cache_clear()
         assert isinstance(runtimes.runtime().view._writer, writer)
         assert isinstance(api().engine.reader._reader, reader)
-    for made in (runtimes.runtime, api):
-        made.cache_clear()
+    for cached in (runtimes.runtime, api):
+        cached.cache_clear()
     assert makers == ["boto3", "boto3"]
