@@ -54,6 +54,8 @@ RETIRED = {
     r"rests|rested": "is invisible",
     r"stretch(?:es)?": "range",
 }
+# Names of variables that say nothing of what they hold.
+VAGUE = {"ask", "asked", "found", "given", "it", "made", "one", "said", "tell", "told", "way"}
 # Texts in which a retired word has another, ordinary meaning.
 ALLOWED = {
     "letters, digits": "letters of the alphabet",
@@ -83,8 +85,8 @@ def retired(text: str) -> list[str]:
     """List the retired words of a text, each with what to say instead."""
     for allowed in ALLOWED:
         text = text.replace(allowed, " ")
-    found = [(word, hint) for words, hint in RETIRED.items() for word in matches(words, text)]
-    return [f"{word!r}: say {hint}" for word, hint in found]
+    words_found = [(word, hint) for words, hint in RETIRED.items() for word in matches(words, text)]
+    return [f"{word!r}: say {hint}" for word, hint in words_found]
 
 
 def matches(words: str, text: str) -> list[str]:
@@ -138,6 +140,34 @@ def named_in(code: str) -> list[str]:
             name = node.name.replace("_", " ") if node.name.startswith("test_") else ""
             texts += [(node.lineno, name), (node.lineno, ast.get_docstring(node) or "")]
     return [f"line {line}: {word}" for line, text in texts for word in retired(in_code(text))]
+
+
+def vague_names(code: str) -> list[str]:
+    """List the variables and parameters with a vague name; attributes of classes may have one."""
+    nodes = [*ast.walk(ast.parse(code))]
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+    attributes = {id(name) for node in classes for part in node.body for name in targets(part)}
+    names = [(node.lineno, node.arg) for node in nodes if isinstance(node, ast.arg)]
+    names += [
+        (node.lineno, node.id)
+        for node in nodes
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        if id(node) not in attributes
+    ]
+    return [f"line {line}: {name!r}: name what it is" for line, name in names if name in VAGUE]
+
+
+def targets(statement: ast.stmt) -> list[ast.expr]:
+    if isinstance(statement, ast.AnnAssign):
+        return [statement.target]
+    return statement.targets if isinstance(statement, ast.Assign) else []
+
+
+def test_no_variable_has_a_vague_name() -> None:
+    modules = [*MODULES, *TESTS]
+    names = {path.relative_to(ROOT): vague_names(path.read_text()) for path in modules}
+    assert len(names) > 200
+    assert {path: lines for path, lines in names.items() if lines} == {}
 
 
 @pytest.mark.parametrize("module", TESTS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -229,6 +259,19 @@ def test_retired_words_are_found_in_code(code: str) -> None:
 )
 def test_retired_words_are_found_in_the_names_and_comments_of_a_test(code: str) -> None:
     assert named_in(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["told = 1", "def f(given): ...", "[one for one in x]", "lambda *said: 1", "(found := 1)"],
+)
+def test_vague_names_are_found(code: str) -> None:
+    assert vague_names(code)
+
+
+@pytest.mark.parametrize("code", ["class A:\n    told: int = 0\n    made = 1", "x.said = f(one=1)"])
+def test_attributes_and_arguments_of_others_are_not_vague_names(code: str) -> None:
+    assert vague_names(code) == []
 
 
 @pytest.mark.parametrize(
