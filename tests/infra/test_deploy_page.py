@@ -44,7 +44,7 @@ def test_the_doctor_calls_nothing_else() -> None:
     folders = [ROOT / "adminview" / "cli" / "doctor", ROOT / "adminview" / "cli" / "deployment"]
     files = [file for folder in folders for file in folder.glob("*.py")]
     call = re.compile(r'aws\.(?:find|call|run)[(,]\s*"(\w+)",\s*"(\w+)"')
-    calls = {call_ for file in files for call_ in call.findall(file.read_text())}
+    calls = {match for file in files for match in call.findall(file.read_text())}
     by_service = {name: prefix for prefix, name in SERVICES.items()}
     permitted = {f"{by_service.get(service, service)}:{operation}" for service, operation in calls}
     # The plan reads how late the totals are.

@@ -63,11 +63,11 @@ def lab(cloud: LocalCloud) -> Lab:
 
 
 def test_rows_move_with_the_items_of_every_source_and_nothing_is_left(lab: Lab) -> None:
-    check = seen(1, lab.run())
-    assert check.status is PASSED, check
+    result = seen(1, lab.run())
+    assert result.status is PASSED, result
     for source in registry().sources:
-        assert f"{source.name}: " in check.seen
-    assert check.seen.count("moved") == len(registry().sources)
+        assert f"{source.name}: " in result.seen
+    assert result.seen.count("moved") == len(registry().sources)
     assert lab.left == []
 
 
@@ -83,8 +83,11 @@ def test_items_of_others_stay_as_they_are(lab: Lab) -> None:
 
 def test_a_sync_that_does_nothing_fails_and_the_items_are_deleted(lab: Lab) -> None:
     lab.waiting.meanwhile = lambda: None
-    check = seen(1, lab.run())
-    assert (check.status, "rows are missing or wrong after the put" in check.seen) == (FAILED, True)
+    result = seen(1, lab.run())
+    assert (result.status, "rows are missing or wrong after the put" in result.seen) == (
+        FAILED,
+        True,
+    )
     assert lab.left == []
 
 
@@ -112,25 +115,25 @@ def test_rows_that_stay_or_are_wrong_fail(
     lab: Lab, change: Callable[[Attributes], Attributes], words: str
 ) -> None:
     lab.waiting.meanwhile = restoring(lab, change)
-    check = seen(1, lab.run())
-    assert (check.status, words in check.seen) == (FAILED, True), check
+    result = seen(1, lab.run())
+    assert (result.status, words in result.seen) == (FAILED, True), result
 
 
 def test_a_source_without_a_sample_item_is_unknown(lab: Lab) -> None:
     run = lab.run()
     run.samples = [sample for sample in run.samples if sample.source.name != "Users"]
-    check = seen(1, run)
-    assert (check.status, "no sample item of Users" in check.seen) == (UNKNOWN, True)
-    assert "--items-file" in check.follows
+    result = seen(1, run)
+    assert (result.status, "no sample item of Users" in result.seen) == (UNKNOWN, True)
+    assert "--items-file" in result.follows
 
 
 def test_an_imported_table_is_written_only_if_allowed(cloud: LocalCloud) -> None:
     here = sound()
     stack = here.stacks["AdminView-dev-Sources"]
     del stack["template"]["Resources"]["Users"]
-    check = seen(1, Lab(cloud, here).run())
-    assert (check.status, "Users is an imported table" in check.seen) == (UNKNOWN, True)
-    assert "--imported" in check.follows
+    result = seen(1, Lab(cloud, here).run())
+    assert (result.status, "Users is an imported table" in result.seen) == (UNKNOWN, True)
+    assert "--imported" in result.follows
     allowed = Lab(cloud, here).run(options=SmokeOptions(imported=True))
     assert seen(1, allowed).status is PASSED
 
@@ -140,15 +143,15 @@ def test_an_interruption_deletes_the_item(lab: Lab) -> None:
         lab.waiting.event.set()
 
     lab.waiting.meanwhile = interrupt
-    check = seen(1, lab.run())
-    assert (check.status, check.seen) == (UNKNOWN, "the run was interrupted")
+    result = seen(1, lab.run())
+    assert (result.status, result.seen) == (UNKNOWN, "the run was interrupted")
     assert lab.left == []
 
 
 def test_a_poison_item_is_dead_lettered_and_a_replay_clears_it(lab: Lab) -> None:
-    check = seen(2, lab.run())
-    assert check.status is PASSED, check
-    assert "a replay cleared 2 and the rows are right" in check.seen
+    result = seen(2, lab.run())
+    assert result.status is PASSED, result
+    assert "a replay cleared 2 and the rows are right" in result.seen
     assert lab.left == []
     assert lab.cloud.letters() == []
 
@@ -159,14 +162,14 @@ def test_a_failure_without_a_dead_letter_fails(lab: Lab) -> None:
         lab.cloud.letters()
 
     lab.waiting.meanwhile = lose
-    check = seen(2, lab.run())
-    assert (check.status, "no dead letter within" in check.seen) == (FAILED, True)
+    result = seen(2, lab.run())
+    assert (result.status, "no dead letter within" in result.seen) == (FAILED, True)
 
 
 def test_a_replay_that_clears_nothing_fails(lab: Lab) -> None:
     lab.replay = lambda _: {"outcomes": {}}
-    check = seen(2, lab.run())
-    assert (check.status, "after the replay 2 are left" in check.seen) == (FAILED, True)
+    result = seen(2, lab.run())
+    assert (result.status, "after the replay 2 are left" in result.seen) == (FAILED, True)
 
 
 def test_a_replay_that_leaves_rows_wrong_fails(lab: Lab) -> None:
@@ -178,8 +181,8 @@ def test_a_replay_that_leaves_rows_wrong_fails(lab: Lab) -> None:
         return summary
 
     lab.replay = replay
-    check = seen(2, lab.run())
-    assert (check.status, "rows are missing or wrong" in check.seen) == (FAILED, True)
+    result = seen(2, lab.run())
+    assert (result.status, "rows are missing or wrong" in result.seen) == (FAILED, True)
 
 
 class App:
@@ -220,8 +223,8 @@ ADDED_AND_REMOVED = [(True, SOURCES), (True, SYNC), (False, SYNC), (False, SOURC
 
 
 def test_a_source_is_added_and_removed_again(app: App, lab: Lab) -> None:
-    check = seen(9, lab.run(options=SmokeOptions(deploy=app.deploy)))
-    assert check.status is PASSED, check
+    result = seen(9, lab.run(options=SmokeOptions(deploy=app.deploy)))
+    assert result.status is PASSED, result
     assert app.deployed == ADDED_AND_REMOVED
     assert lab.left == []
     assert not (app.folder / app.views / "smoke_scratch.py").exists()
@@ -232,14 +235,14 @@ def test_the_app_may_contain_the_folder_of_temporary_files(
 ) -> None:
     (app.folder / "tmp").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(app.folder / "tmp"))
-    check = seen(9, lab.run(options=SmokeOptions(deploy=app.deploy)))
-    assert check.status is PASSED, check
+    result = seen(9, lab.run(options=SmokeOptions(deploy=app.deploy)))
+    assert result.status is PASSED, result
 
 
 def test_a_source_that_is_not_followed_fails_and_is_removed(app: App, lab: Lab) -> None:
     app.broken = {SYNC: True}
-    check = seen(9, lab.run(options=SmokeOptions(deploy=app.deploy)))
-    assert (check.status, "no row of its item" in check.seen) == (FAILED, True)
+    result = seen(9, lab.run(options=SmokeOptions(deploy=app.deploy)))
+    assert (result.status, "no row of its item" in result.seen) == (FAILED, True)
     assert app.deployed == ADDED_AND_REMOVED
     assert lab.left == []
 
@@ -253,8 +256,8 @@ def test_sources_that_are_no_longer_synced_fail(app: App, lab: Lab) -> None:
             kept = app.deployer.created.values()
             lab.cloud.sources[:] = [source for source in lab.cloud.sources if source in kept]
 
-    check = seen(9, lab.run(options=SmokeOptions(deploy=deploy)))
-    assert (check.status, "has no rows any more" in check.seen) == (FAILED, True)
+    result = seen(9, lab.run(options=SmokeOptions(deploy=deploy)))
+    assert (result.status, "has no rows any more" in result.seen) == (FAILED, True)
     assert lab.left == []
 
 
@@ -263,8 +266,8 @@ def test_an_interrupted_deployment_is_taken_back(app: App, lab: Lab) -> None:
         app.deploy(folder, stacks)
         lab.waiting.event.set()
 
-    check = seen(9, lab.run(options=SmokeOptions(deploy=deploy)))
-    assert (check.status, check.seen) == (UNKNOWN, "the run was interrupted")
+    result = seen(9, lab.run(options=SmokeOptions(deploy=deploy)))
+    assert (result.status, result.seen) == (UNKNOWN, "the run was interrupted")
     assert app.deployed[-2:] == ADDED_AND_REMOVED[-2:]
 
 
@@ -276,8 +279,8 @@ def test_an_interruption_after_the_row_was_written_deletes_the_row(app: App, lab
             assert lab.left, "the row of the new source"
             lab.waiting.event.set()
 
-    check = seen(9, lab.run(options=SmokeOptions(deploy=deploy)))
-    assert (check.status, check.seen) == (UNKNOWN, "the run was interrupted")
+    result = seen(9, lab.run(options=SmokeOptions(deploy=deploy)))
+    assert (result.status, result.seen) == (UNKNOWN, "the run was interrupted")
     assert lab.left == []
 
 
@@ -300,8 +303,8 @@ def test_prod_and_a_folder_without_an_app_get_no_new_source(
 
 def test_a_deployment_that_creates_no_source_table_gets_no_new_source(app: App, lab: Lab) -> None:
     del lab.here.stacks[f"AdminView-dev-{SOURCES}"]
-    check = seen(9, lab.run(options=SmokeOptions(deploy=app.deploy)))
-    assert (check.status, "all source tables are imported" in check.seen) == (UNKNOWN, True)
+    result = seen(9, lab.run(options=SmokeOptions(deploy=app.deploy)))
+    assert (result.status, "all source tables are imported" in result.seen) == (UNKNOWN, True)
     assert app.deployed == []
 
 

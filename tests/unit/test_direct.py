@@ -106,11 +106,11 @@ def summary(outcome: WriteOutcome) -> Any:
 def outcomes(
     fault: Fault, timeouts: tuple[float, float] = PATIENT, requests: int | None = None
 ) -> list[Any]:
-    """Meet a fault once on each way, and count the requests where they are known."""
+    """Meet a fault once with each writer, and count the requests where they are known."""
     summaries = []
-    for writer in range(2):
+    for index in range(2):
         with Faulty([fault]) as server:
-            summaries.append(summary(outcome_of(both(server.url, timeouts)[writer])))
+            summaries.append(summary(outcome_of(both(server.url, timeouts)[index])))
             assert requests in (None, len(server.requests)), "a redirect followed, or a retry"
     return summaries
 
