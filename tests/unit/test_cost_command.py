@@ -129,22 +129,22 @@ def test_a_file_of_items_of_several_sources_gives_those_of_one(tmp_path: Path) -
     file = tmp_path / "items.jsonl"
     lines = [line_of("Users", {"userId": {"S": "u"}}), line_of("Orders", encode(order())["M"])]
     file.write_text("\n".join(lines))
-    notes = told(*ORDERS, "--items-file", str(file))["assumed"]
+    notes = estimate(*ORDERS, "--items-file", str(file))["assumed"]
     assert "From 1 sampled item: itemBytes, rows, rowBytes, indexes" in notes
     done = run("--source", "Products", "--changes", "1", "--items-file", str(file))
     assert "has no item of the source 'Products'" in str(done.exception)
 
 
 def test_items_are_read_as_people_write_them_and_as_aws_prints_them() -> None:
-    normalize_number = {name: encode(value) for name, value in order().items()}
+    encoded = {name: encode(value) for name, value in order().items()}
     for document in (
         order(),
         [order()],
-        normalize_number,
-        {"Item": normalize_number},
-        {"Items": [normalize_number], "Count": 1},
+        encoded,
+        {"Item": encoded},
+        {"Items": [encoded], "Count": 1},
     ):
-        assert parse_items(document) == [normalize_number]
+        assert parse_items(document) == [encoded]
 
 
 @pytest.mark.parametrize("document", [None, [], {}, 3, [3], {"Items": []}, [{}]])

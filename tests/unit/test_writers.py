@@ -135,8 +135,8 @@ def test_both_ways_understand_what_is_left(writes: list[Write], data: st.DataObj
 
 
 def test_values_that_are_already_encoded_are_sent_unchanged() -> None:
-    normalize_number = b'{"PK": {"S": "P"},  "SK": {"S": "\\u00e9"}}'
-    assert normalize_number in body(TABLE, [Write(("P", "é"), "o", normalize_number, 0, 0)])
+    row = b'{"PK": {"S": "P"},  "SK": {"S": "\\u00e9"}}'
+    assert row in body(TABLE, [Write(("P", "é"), "o", row, 0, 0)])
 
 
 def test_past_its_deadline_no_call_is_begun_either_way() -> None:
