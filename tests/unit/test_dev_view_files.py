@@ -74,6 +74,19 @@ def test_a_change_counts_when_the_file_is_written(files: ViewFiles, app: Path) -
     assert files.changed()
 
 
+def test_files_that_are_edited_or_broken_are_not_those_of_the_model(
+    files: ViewFiles, app: Path
+) -> None:
+    assert not files.are_loaded
+    files.load()
+    assert files.are_loaded
+    (app / "labels.py").write_text("nope\n")
+    assert not files.are_loaded
+    with pytest.raises(DeclarationError):
+        files.load()
+    assert not files.are_loaded
+
+
 def test_a_module_that_a_view_imports_is_read_again(files: ViewFiles, app: Path) -> None:
     before = files.load()
     (app / "labels.py").write_text('def label(): return "two"\n')

@@ -164,7 +164,7 @@ def _run(files: ViewFiles, session: Session, stop: Shutdown, model: Registry) ->
         with suppress(ServiceError):  # the next look may succeed
             session.replay_outdated()
         if not files.changed():
-            check_rows(checks, model, session, stop)
+            check_rows(checks, model, session, files, stop)
             continue
         try:
             registry = files.load()
@@ -181,12 +181,21 @@ def _run(files: ViewFiles, session: Session, stop: Shutdown, model: Registry) ->
             print_findings(registry)
 
 
-def check_rows(checks: ItemChecks, model: Registry, session: Session, stop: Shutdown) -> None:
-    """Check the views with the items of the source tables, if the model or its items are new."""
+def check_rows(
+    checks: ItemChecks, model: Registry, session: Session, files: ViewFiles, stop: Shutdown
+) -> None:
+    """Check the views with the items of the source tables, if the model or its items are new.
+
+    The processes that derive the rows load the files again, so these must be those of the model.
+    """
+    if not files.are_loaded:
+        return
     try:
         checks.look(model, frozenset(session.printer.sources))
     except EXPECTED_ERRORS as error:
-        if not stop.event.is_set():  # Ctrl-C also ends the processes that derive the rows
+        if not files.are_loaded:
+            checks.repeat()  # a file was saved meanwhile
+        elif not stop.event.is_set():  # Ctrl-C also ends those processes
             _report(error)
 
 

@@ -54,6 +54,10 @@ class ItemChecks:
         if items := self.read(model):
             self._print(self.find(model, items), len(items))
 
+    def repeat(self) -> None:
+        """Check the same model again at the next look."""
+        self._checked = None
+
     def _print(self, findings: Sequence[ModelFinding], number: int) -> None:
         shown = [finding for finding in findings if finding.rule not in SHOWN_OTHERWISE]
         fresh = [finding for finding in shown if _name_of(finding) not in self._printed]

@@ -53,6 +53,11 @@ class ViewFiles:
         self._loaded = {file: self._loaded.get(file, state) for file, state in watched.items()}
         return registry
 
+    @property
+    def are_loaded(self) -> bool:
+        """Whether the files are those of the model: loaded, and not edited since."""
+        return not self._broken and self._state() == self._loaded
+
     def changed(self) -> bool:
         """Return whether a file has changed since `load`, but not since the previous call.
 
