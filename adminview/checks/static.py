@@ -1,5 +1,6 @@
-"""Checks that need no items: what view files import, and what no access pattern uses."""
+"""Checks that need no items: imports, rows that are lost, and what no access pattern uses."""
 
+import ast
 import re
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
@@ -8,6 +9,7 @@ from typing import Final
 
 from adminview.checks.finding import Level, ModelFinding
 from adminview.model import Registry
+from adminview.model.fingerprint import parse
 from adminview.model.local_imports import foreign_imports
 from adminview.model.places import place, place_of_declaration, shown, source_of
 from adminview.model.row import OWNER_INDEX
@@ -18,11 +20,45 @@ AWS_SDK: Final = frozenset({"boto3", "botocore", "aioboto3", "aiobotocore"})
 
 
 def static_findings(model: Registry, requirements: Path | None = None) -> list[ModelFinding]:
-    """Return impure imports, and indexes and totals that no access pattern uses.
+    """Return impure imports, rows that are not yielded, and what no access pattern uses.
 
     *requirements* is the file that lists the packages of the functions; None if there is none.
     """
-    return [*_imports(model, requirements), *_unused(model)]
+    return [*_imports(model, requirements), *_lost_rows(model), *_unused(model)]
+
+
+def _lost_rows(model: Registry) -> Iterator[ModelFinding]:
+    """Yield an error for each line of a view that makes rows and does not yield them."""
+    names = {view.name: view for view in model.views}
+    for module in model.modules:
+        for node in ast.walk(parse(source_of(module))):
+            view = names.get(node.name) if isinstance(node, ast.FunctionDef) else None
+            if view is None or view.module != module.__name__:
+                continue
+            for line, words in _lost(node):
+                message = f"view {view.name!r} {words}, so the row is lost; write `yield Row(…)`"
+                where = place(str(module.__file__), line)
+                yield ModelFinding(Level.ERROR, "lost-row", where, message, view.name)
+
+
+def _lost(function: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the line and a description of each such statement; not of inner functions."""
+    for node in ast.iter_child_nodes(function):
+        match node:
+            case ast.FunctionDef() | ast.Lambda():
+                continue
+            case ast.Expr(value=ast.Call(func=ast.Name(id="Row"))):
+                yield node.lineno, "makes a Row and does nothing with it"
+            case ast.Return(value=ast.expr() as value) if _makes_row(value):
+                yield node.lineno, "returns a Row"
+        yield from _lost(node)
+
+
+def _makes_row(value: ast.expr) -> bool:
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Row"
+        for node in ast.walk(value)
+    )
 
 
 def _imports(model: Registry, requirements: Path | None) -> Iterator[ModelFinding]:

@@ -170,6 +170,40 @@ def test_packages_that_the_functions_have_may_be_imported_but_never_the_sdk(
     assert lines[2] == "2 errors, 0 warnings"
 
 
+LOST = """
+
+@view(pets)
+def pet(item):
+    if "born" not in item:
+        return  # no row is meant
+    for name in item["names"]:
+        Row(item["id"], name)
+    if "died" in item:
+        return [Row(item["id"], "DIED")]
+    rows = [(lambda: Row(item["id"], "BORN"))()]
+    yield from rows
+"""
+
+
+def test_rows_that_a_view_makes_and_does_not_yield_are_errors(app: WrittenApp) -> None:
+    app.write("views/pets.py", HEAD + LOST)
+    status, lines = check()
+    assert (status, lines[:2]) == (
+        1,
+        [
+            (
+                f"{app.line('views/pets.py', text)}: error: view 'pet' {words}, so the row is "
+                "lost; write `yield Row(…)`"
+            )
+            for text, words in (
+                ('Row(item["id"], name)', "makes a Row and does nothing with it"),
+                ("return [Row", "returns a Row"),
+            )
+        ],
+    )
+    assert lines[2] == "2 errors, 0 warnings"
+
+
 def test_indexes_and_totals_that_no_pattern_uses_are_warnings(app: WrittenApp) -> None:
     text = """
 by_age = Index("ByAge", partition="age")
