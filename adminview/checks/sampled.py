@@ -79,7 +79,7 @@ def sample_findings(model: Registry, items: Sequence[SampleItem]) -> list[ModelF
     ]
     if any(finding.rule == FAILED for finding in findings):
         return findings  # without the rows of an item, others would only follow from its failure
-    unmet = [*_unfilled(model, rows), *_unmatched(model, rows)]
+    unmet = [*_unfilled(model, rows), *_unmatched(model, rows, all_reached=not unreached)]
     return [*findings, *_in_reached_files(model, unreached, unmet)]
 
 
@@ -246,8 +246,13 @@ def _useless(patterns: Sequence[str]) -> str:
     return f", so {', '.join(patterns)} would return nothing" if patterns else ""
 
 
-def _unmatched(model: Registry, rows: Sequence[Attributes]) -> Iterator[ModelFinding]:
-    """Yield access patterns and joins whose templates no row can match."""
+def _unmatched(
+    model: Registry, rows: Sequence[Attributes], *, all_reached: bool
+) -> Iterator[ModelFinding]:
+    """Yield access patterns and joins whose templates no row can match.
+
+    Unless all views apply to an item, the sample may lack the rows that a join finds.
+    """
     groups: dict[str, list[Attributes]] = {}
     for row in rows:
         for total, group in contributions(row, model):
@@ -263,8 +268,10 @@ def _unmatched(model: Registry, rows: Sequence[Attributes]) -> Iterator[ModelFin
                 message = (
                     f"join {join.name!r} of access pattern {pattern.name!r} can find no row of the "
                     f"sample: no row has a PK like {join.partition!r} and an SK like {join.sort!r}"
+                    "; correct the join, or add an item with such a row to the sample"
                 )
-                yield ModelFinding(Level.ERROR, "join", where, message, pattern.name)
+                level = Level.ERROR if all_reached else Level.WARNING
+                yield ModelFinding(level, "join", where, message, pattern.name)
 
 
 def _candidates(
