@@ -7,8 +7,8 @@ from adminview.cli.model_lock.model_diff import PARTS, ModelDiff, PartDiff, Shap
 
 NEVER_ADDED = "a local index is created with the table and cannot be added later"
 CANNOT_CHANGE = (
-    "DynamoDB cannot change an index's key or projection: give the new one another name; the old "
-    "one is dropped when no access pattern uses it"
+    "once it is deployed, DynamoDB cannot change its key or projection: give the new one another "
+    "name; the old one is dropped when no access pattern uses it"
 )
 REBUILT_FIRST = "its access patterns are refused until all rows are rebuilt"
 CODE_CHANGED = "its view files, or what they import, have changed"
@@ -75,8 +75,8 @@ def _indexes(change: ModelDiff) -> Iterator[str]:
     for name in change.indexes.dropped:
         yield f"dropped: {name}"
     for name in change.replaced_indexes:
-        declared = f"{_shape(before[name])}, is declared {_shape(after[name])}"
-        yield f"cannot change: {name}, {declared}; {CANNOT_CHANGE}"
+        declared = f"{_shape(before[name])}, now {_shape(after[name])}"
+        yield f"changed: {name}, {declared}; {CANNOT_CHANGE}"
     for name in change.resharded_indexes:
         shards = f"{before[name]['shards'][0]} shards, now {after[name]['shards'][0]}"
         yield f"resharded: {name}, {shards}: its rows move when they are rebuilt"
