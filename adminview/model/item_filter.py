@@ -1,6 +1,7 @@
 """Which items of a source a view or a migration applies to: all, or one kind."""
 
 from collections.abc import Callable
+from inspect import isfunction
 from typing import Any, TypeAlias
 
 from adminview.model.errors import DeclarationError
@@ -24,9 +25,16 @@ def item_filter(
     predicate. Raises a DeclarationError if the source cannot have such items.
     """
     if not isinstance(source, Source):
-        msg = (
-            f"{declaration} must be on a Source, not on {source!r}; pass the variable that holds it"
-        )
+        if isfunction(source):  # the decorator has no parentheses
+            msg = (
+                f"{declaration} must name its Source in parentheses, as in @view(orders); "
+                f"{source.__name__!r} names none"
+            )
+        else:
+            msg = (
+                f"{declaration} must be on a Source, not on {source!r}; "
+                "pass the variable that holds it"
+            )
         raise DeclarationError(msg)
     if sort_begins is not None and (source.sort_key is None or source.sort_key.type != "S"):
         msg = (

@@ -25,7 +25,8 @@ def redact(
 ) -> RecordError:
     """Return a RecordError without data for *error*, with the line of the view file it passed.
 
-    If it passed none, the line is that of the `yield` at which the view waits, if *yielded* does.
+    If it passed none, the line is that of the `yield` at which the view waits, if *yielded* does,
+    or else the first one of the view.
     """
     frames = list(_frames(error.__traceback__))
     innermost = Path(frames[-1][0]) if frames else Path()
@@ -58,7 +59,8 @@ def _place(
     view_file = view.derive.__code__.co_filename
     lines = [line for file, line in frames if file == view_file]
     lines = lines or [line for file, line in _yields(yielded) if file == view_file]
-    return f"{view.what} {view.name!r} at {view.module}{f':{lines[-1]}' if lines else ''}"
+    line = lines[-1] if lines else view.derive.__code__.co_firstlineno
+    return f"{view.what} {view.name!r} at {view.module}:{line}"
 
 
 def _yields(generator: object) -> Iterator[tuple[str, int]]:

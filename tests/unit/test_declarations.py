@@ -183,6 +183,8 @@ def test_where_takes_one_value_and_no_list() -> None:
 def test_what_is_no_source_no_index_and_no_view_is_refused_in_words() -> None:
     with pytest.raises(DeclarationError, match="a view must be on a Source, not on 'Orders'"):
         view("Orders")  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(DeclarationError, match=r"as in @view\(orders\); 'rows' names none"):
+        view(rows)  # type: ignore[arg-type]  # the decorator has no parentheses
     with pytest.raises(DeclarationError, match="index must be an Index, not 'GSI9'"):
         AccessPattern("stray", "X", index="GSI9")  # type: ignore[arg-type]  # on purpose
     with pytest.raises(

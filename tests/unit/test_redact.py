@@ -103,6 +103,16 @@ def test_a_predicate_that_raises_sets_the_record_aside() -> None:
     assert CUSTOMER not in batch.letters[0].body
 
 
+def no_item() -> Iterator[Row]:
+    yield Row("PK", "SK")
+
+
+def test_an_error_that_passes_no_line_of_a_view_names_its_first_line() -> None:
+    reason = json.loads(work_out(no_item).letters[0].body)["error"]["reason"]
+    line = no_item.__code__.co_firstlineno
+    assert reason.endswith(f"view 'no_item' at tests.unit.test_redact:{line}")
+
+
 def test_an_error_that_is_raised_twice_is_reported_the_same_way_twice() -> None:
     first, second = (work_out(same_instance).letters[0].body for _ in range(2))
     assert first == second
