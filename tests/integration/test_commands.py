@@ -94,7 +94,7 @@ def test_a_dead_letter_is_shown_whole_by_the_beginning_of_its_id(shop: LocalClou
     assert parsed("dlq", "show", letter["id"][:6]) == letter["letter"]
     shown = " ".join(adminview("dlq", "show", letter["id"]).stdout.split())
     assert "key CustomerId: user-123 SK: 2025-03-02#7" in shown
-    with pytest.raises(AdminViewError, match="no dead letters have an id that begins with 'zzz'"):
+    with pytest.raises(AdminViewError, match=r"'zzz'.* gets a new id"):
         adminview("dlq", "show", "zzz")
     for words in (("replay",), ("discard", "--yes", "--reason", "it is old")):
         with pytest.raises(AdminViewError, match="no dead letters have an id that begins with"):

@@ -151,7 +151,7 @@ def check_single_match(count: int, id_: str) -> None:
     if count != 1:
         msg = (
             f"{count or 'no'} dead letters have an id that begins with {id_!r}; "
-            "each failed replay gives a dead letter a new id; `adminview dlq list` lists those "
-            "that are not hidden"
+            "a dead letter whose replay fails gets a new id; `adminview dlq list` lists the dead "
+            "letters that are not hidden"
         )
         raise QueryError(msg)
