@@ -88,8 +88,8 @@ CANNOT = (
             + " where shelf = {shelf} and day >= {since}, now shelf = {shelf}; newer no, now x",
         ),
         (
-            {"patterns": [question(descending=True, joins=[["a", "", ""]])]},
-            f"{CHANGED} joins nothing, now a; descending no, now yes",
+            {"patterns": [question(descending=True, joins=[["a", "A#{day}", "{SK}"]])]},
+            f"{CHANGED} joins nothing, now a at PK A#{{day}} and SK {{SK}}; descending no, now yes",
         ),
         ({"indexes": []}, "Indexes: dropped: ByShelf"),
         (

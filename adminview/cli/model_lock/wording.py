@@ -161,7 +161,7 @@ def _facet(pattern: Shape, name: str) -> str:
         return _conditions(pattern)
     value = pattern.get(name)
     if name == "joins":
-        value = [join[0] for join in pattern[name]]
+        value = [f"{join} at PK {pk} and SK {sk}" for join, pk, sk in pattern[name]]
     if isinstance(value, list):
         return ", ".join(value) or "nothing"
     return {True: "yes", False: "no", None: "no"}.get(value, str(value))
