@@ -101,6 +101,7 @@ class LocalView:
         for one that does not exist. Raises a DeadLetteredError if an item was dead-lettered, until
         `dead_letters` returns it.
         """
+        __tracebackhide__ = True  # pytest ends the traceback at the test's line
         self._sync()
         if self._dead_letters:
             lines = [f"  {letter['item']}: {letter['reason']}" for letter in self._dead_letters]

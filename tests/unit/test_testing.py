@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -162,6 +163,8 @@ def test_a_query_raises_for_an_item_that_was_dead_lettered(view: LocalView, book
             str(raised.value),
         )
         assert "view.dead_letters()" in str(raised.value)
+        shown = raised.traceback.filter(raised)  # what pytest prints
+        assert shown[-1].path == Path(__file__)
 
 
 def test_dead_letters_that_were_taken_no_longer_raise(view: LocalView, books: Source) -> None:
