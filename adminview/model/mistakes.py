@@ -12,9 +12,9 @@ from adminview.model.total import Contribution, Total
 
 def argument_mistake(data: object, indexes: object, totals: object) -> str:
     """Return which argument of a row has a wrong type; an empty text if none has."""
-    mistake = _list_mistake("indexes", indexes) or _entry_mistake(indexes)
-    if not mistake and totals:  # `encode_contributions` checks the elements
-        mistake = _list_mistake("totals", totals)
+    mistake = _list_mistake("indexes", indexes) or _element_mistake("indexes", indexes)
+    if not mistake and totals:
+        mistake = _list_mistake("totals", totals) or _element_mistake("totals", totals)
     if not mistake and not isinstance(data, Mapping | RawValue):
         mistake = f"data of a row takes a map, as in data=item.pick(…); the view gave {_type(data)}"
     return mistake
@@ -52,23 +52,32 @@ def _list_mistake(name: str, value: object) -> str:
     return f"{name} of a row takes a list{hint}"
 
 
-def _entry_mistake(entries: object) -> str:
-    """Return what is wrong with the first element that is no entry; an iterator has none left."""
-    elements = entries if isinstance(entries, list | tuple | set | frozenset | Mapping) else ()
+def _element_mistake(name: str, value: object) -> str:
+    """Return what is wrong with the first element of a wrong type; an iterator has none left."""
+    elements = value if isinstance(value, list | tuple | set | frozenset | Mapping) else ()
+    right: type = IndexEntry
+    takes = "entries, as in index(…)"
+    if name == "totals":
+        right, takes = Contribution, "contributions, as in total(…)"
     for element in elements:
         match element:
-            case IndexEntry():
+            case _ if isinstance(element, right):
                 continue
-            case Index():
-                return f"indexes of a row has {_itself(element)}, as in {_call(element)}"
+            case IndexEntry():
+                index = element.index.name
+                return f"{name} of a row has an entry in index {index!r}; it belongs in indexes"
             case Contribution():
                 total = element.total.name
-                return f"indexes of a row has a contribution to {total!r}; it belongs in totals"
+                return f"{name} of a row has a contribution to {total!r}; it belongs in totals"
+            case Index() | Total():
+                argument = "indexes" if isinstance(element, Index) else "totals"
+                return (
+                    f"{name} of a row has {_itself(element)}, as in {argument}=[{_call(element)}]"
+                )
             case None:
-                return "indexes of a row has None in its list; leave the element out"
+                return f"{name} of a row has None in its list; leave the element out"
             case _:
-                takes = "indexes of a row takes entries, as in index(…)"
-                return f"{takes}; the view gave {_type(element)}"
+                return f"{name} of a row takes {takes}; the view gave {_type(element)}"
     return ""
 
 

@@ -339,15 +339,6 @@ def encode_contributions(contributions: Sequence[Contribution]) -> AttributeValu
         raise RowError(msg)
     groups: dict[str, AttributeValue] = {}
     for contribution in contributions:
-        if not isinstance(contribution, Contribution):
-            gave = type(contribution).__name__
-            if isinstance(contribution, Total):
-                gave += f" {contribution.name!r} itself: call it with values"
-            msg = (
-                "totals of a row takes contributions, as in sales(day, revenue=…); "
-                f"the view gave {gave}"
-            )
-            raise RowError(msg)
         for partition in contribution.partitions:
             sorts: dict[str, AttributeValue] = groups.setdefault(partition, {"M": {}})["M"]
             if contribution.sort in sorts:

@@ -228,7 +228,7 @@ def make_mistakes_in_rows(hour: Hour, dev: Terminal) -> None:
         ),
         (
             INVOICES.replace('[by_country(country, item["orderId"])]', "[by_country]"),
-            "index 'ByCountry' itself; call it with values, as in index(country, invoice)",
+            "call it with values, as in indexes=[index(country, invoice)]",
         ),
         # A view that raises is shown with the original error.
         (BROKEN, "TypeError: string indices must be integers"),

@@ -64,7 +64,7 @@ def test_what_is_no_row_is_named_with_what_was_probably_meant(yielded: Any, mess
             {"indexes": [by_status]},
             (
                 "indexes of a row has index 'ByStatus' itself; call it with values, "
-                "as in index(status, openedAt)"
+                "as in indexes=[index(status, openedAt)]"
             ),
         ),
         (
@@ -92,8 +92,8 @@ def test_what_is_no_row_is_named_with_what_was_probably_meant(yielded: Any, mess
         (
             {"totals": [sales]},
             (
-                "totals of a row takes contributions, as in sales(day, revenue=…); the view gave "
-                "Total 'Sales' itself: call it with values"
+                "totals of a row has total 'Sales' itself; call it with values, "
+                "as in totals=[total(day, revenue=…, units=…)]"
             ),
         ),
         (
@@ -107,7 +107,20 @@ def test_what_is_no_row_is_named_with_what_was_probably_meant(yielded: Any, mess
             {"totals": contribution()},
             "totals of a row takes a list; write totals=[…] around the contribution to 'Sales'",
         ),
-        ({"totals": [entry()]}, "takes contributions, as in sales(day, revenue=…); the view gave "),
+        (
+            {"totals": [entry()]},
+            "totals of a row has an entry in index 'ByStatus'; it belongs in indexes",
+        ),
+        (
+            {"indexes": [sales]},
+            (
+                "indexes of a row has total 'Sales' itself; call it with values, "
+                "as in totals=[total(day, revenue=…, units=…)]"
+            ),
+        ),
+        ({"totals": [contribution(), None]}, "totals of a row has None in its list; leave the ele"),
+        ({"totals": ["a-secret"]}, "takes contributions, as in total(…); the view gave str"),
+        ({"totals": {"a-secret": 1}}, "takes contributions, as in total(…); the view gave str"),
         ({"totals": iter([contribution()])}, "totals of a row takes a list; the view gave list_i"),
         ({"totals": 7}, "totals of a row takes a list; the view gave int"),
         ({"data": ["a-secret"]}, "data of a row takes a map, as in data=item.pick(…); the view ga"),
