@@ -180,7 +180,7 @@ def test_the_doctor_of_the_readme_finds_what_the_readme_deploys() -> None:
     """Names in AWS are made of both, so both commands need both."""
     deployed = re.findall(r"^\$ npx cdk deploy --all(.*)$", README, re.MULTILINE)
     places = {tuple(re.findall(r"-c adminview:(?:stage|prefix)=(\S+)", line)) for line in deployed}
-    (looked_at,) = re.findall(r"`adminview doctor (--.*?)`", README)
+    (looked_at,) = re.findall(r"^\$ adminview doctor (--.*)$", README, re.MULTILINE)
     assert tuple(re.findall(r"--(?:stage|prefix) (\S+)", looked_at)) in places
 
 
