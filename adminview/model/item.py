@@ -204,7 +204,7 @@ def encode(value: object) -> AttributeValue:
         hint = " (use a Decimal: floats lose digits)"
     elif hasattr(value, "isoformat"):
         hint = " (use its isoformat())"
-    msg = f"a {type(value).__name__} cannot be stored in DynamoDB{hint}"
+    msg = f"DynamoDB cannot store a value of type {type(value).__name__}{hint}"
     raise RowError(msg)
 
 
