@@ -1,6 +1,7 @@
 """DynamoDB's rules for key conditions, checked when an access pattern is declared."""
 
 import re
+import sys
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -28,6 +29,7 @@ BEGINS = "begins_with({}, {})"
 BETWEEN = "{} BETWEEN {} AND {}"
 LOWER_BOUNDS = {FROM, "{} > {}"}
 UPPER_BOUNDS = {UNTIL, "{} < {}"}
+LAST_CHARACTER = chr(sys.maxunicode)  # comes after all others, in UTF-8 too
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +62,31 @@ class Comparison:
         is_below = self.operator in LOWER_BOUNDS or value[: len(last)] <= last
         return is_above and is_below
 
+    @property
+    def beginning(self) -> str:
+        """The text before the parameters of a range, if both of its ends have the same."""
+        beginnings = {fixed_beginning(template) for template in self.templates}
+        return beginnings.pop() if self.operator != EQUAL and len(beginnings) == 1 else ""
+
     def with_values(self, values: Container[str]) -> "Comparison":
-        """Return the condition, or the half of a range that *values* has the parameters of."""
-        if self.operator != BETWEEN:
-            return self
-        lower, upper = (
+        """Return the condition with an end of a range open if *values* lacks its parameters.
+
+        An open end stays within the fixed text: other rows of the partition may have other texts.
+        """
+        present = [
             all(name in values for name in parameters(template)) for template in self.templates
-        )
-        if lower and not upper:
-            return Comparison(FROM, self.attribute, self.templates[:1])
-        if upper and not lower:
-            return Comparison(UNTIL, self.attribute, self.templates[1:])
-        return self
+        ]
+        if self.operator == EQUAL or all(present):
+            return self
+        text = self.beginning.replace("{", "{{").replace("}", "}}")
+        if not any(present):
+            return Comparison(BEGINS, self.attribute, (text,)) if text else self
+        (end,) = (template for template, has in zip(self.templates, present, strict=True) if has)
+        is_lower = present[0]
+        if not text:
+            return Comparison(FROM if is_lower else UNTIL, self.attribute, (end,))
+        ends = (end, text + LAST_CHARACTER) if is_lower else (text, end)
+        return Comparison(BETWEEN, self.attribute, ends)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,12 @@ open_end = AccessPattern(
     sort_between=("B#{first}", "C#{last}"),
     optional=["first", "last"],
 )
+one_text = AccessPattern(
+    "one-text",
+    partition="USER#{user}",
+    sort_between=("ORDER#{first}", "ORDER#{last}"),
+    optional=["first", "last"],
+)
 by_day = AccessPattern("by-day", index=by_state, partition="S#{state}", sort="{day}")
 ORDER = image({"PK": "USER#1", "SK": "ORDER#7"})
 
@@ -51,6 +57,8 @@ ORDER = image({"PK": "USER#1", "SK": "ORDER#7"})
         (between, {"PK": "USER#1", "SK": "PAID"}, False),
         (perhaps, {"PK": "USER#1", "SK": "PROFILE"}, True),  # a query may leave out the day
         (open_end, {"PK": "USER#1", "SK": "Z"}, True),
+        (one_text, {"PK": "USER#1", "SK": "ORDER#7"}, True),
+        (one_text, {"PK": "USER#1", "SK": "PROFILE"}, False),  # an open end keeps the text
         (by_day, {"PK": "x", "SK": "y", "state": "S#NEW", "day": "1"}, True),
         (by_day, {"PK": "x", "SK": "y", "state": "T#NEW", "day": "1"}, False),
         (by_day, {"PK": "x", "SK": "y", "state": "S#NEW"}, False),  # not in the index
