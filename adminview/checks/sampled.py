@@ -51,10 +51,14 @@ class SampleItem:
         return self.source.owner(self.image)
 
 
-def sample_findings(model: Registry, items: Sequence[SampleItem]) -> list[ModelFinding]:
+def sample_findings(
+    model: Registry, items: Sequence[SampleItem], *, despite_failures: bool = False
+) -> list[ModelFinding]:
     """Derive *items* and return what is wrong with the views, indexes and access patterns.
 
-    *model* must be the app's model, because the other processes load that one.
+    If a view fails, templates, indexes and totals are not compared with the rows. With
+    *despite_failures*, they are compared with the rows of the other items. *model* must be the
+    app's model, because the other processes load that one.
     """
     with ThreadPoolExecutor() as threads:
         conditions = [USUAL, *OTHERS.values()]
@@ -71,13 +75,14 @@ def sample_findings(model: Registry, items: Sequence[SampleItem]) -> list[ModelF
         for derived in outcome.get("rows", {}).values()
         for row in derived.values()
     ]
-    unreached = [*_unreached(model, items, first)]
-    findings = [
-        *_failures(items, first),
-        *_impure(model, items, first, again),
-        *unreached,
-    ]
-    if any(finding.rule == FAILED for finding in findings):
+    failures = [*_failures(items, first)]
+    findings = [*failures, *_impure(model, items, first, again)]
+    derived_items = [*zip(items, first, strict=True)]
+    if despite_failures:
+        derived_items = [(item, out) for item, out in derived_items if "error" not in out]
+    unreached = [*_unreached(model, derived_items)]
+    findings += unreached
+    if failures and not despite_failures:
         return findings  # without the rows of an item, others would only follow from its failure
     unmet = [*_unfilled(model, rows), *_unmatched(model, rows, all_reached=not unreached)]
     return [*findings, *_in_reached_files(model, unreached, unmet)]
@@ -184,15 +189,15 @@ def _path(value: Attributes, other: Attributes) -> Iterator[str]:
 
 
 def _unreached(
-    model: Registry, items: Sequence[SampleItem], outcomes: Sequence[Outcome]
+    model: Registry, items: Sequence[tuple[SampleItem, Outcome]]
 ) -> Iterator[ModelFinding]:
     """Yield a warning for each view that applies to no item."""
     reached = {
         model.views_of(item.source)[int(position)]
-        for item, outcome in zip(items, outcomes, strict=True)
+        for item, outcome in items
         for position in outcome.get("rows", {})
     }
-    failed = {item.source for item, out in zip(items, outcomes, strict=True) if "error" in out}
+    failed = {item.source for item, outcome in items if "error" in outcome}
     for view in model.views:
         if view not in reached and view.source not in failed:
             message = f"view {view.name!r} applies to no item of the sample, so it is not checked"
@@ -206,11 +211,11 @@ def _in_reached_files(
     """Leave out findings in files none of whose views applies to an item."""
     missed = {finding.place for finding in unreached}
     places = {place_of_declaration(view, model.modules) for view in model.views}
-    skipped = {*map(_file_of, missed)} - {*map(_file_of, places - missed)} - {""}
-    return (finding for finding in findings if _file_of(finding.place) not in skipped)
+    skipped = {*map(file_of, missed)} - {*map(file_of, places - missed)} - {""}
+    return (finding for finding in findings if file_of(finding.place) not in skipped)
 
 
-def _file_of(place: str) -> str:
+def file_of(place: str) -> str:
     return place.rpartition(":")[0]
 
 

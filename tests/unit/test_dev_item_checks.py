@@ -1,13 +1,20 @@
 """`adminview dev` checks the views with the items of the source tables."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 from adminview.checks.finding import Level, ModelFinding
 from adminview.checks.sampled import SampleItem
 from adminview.local.dev.item_checks import ItemChecks
 from adminview.model import Registry
+from adminview.views import registry as load_views
+from tests.support.checked_app import HEAD
 from tests.support.model import registry
+from tests.support.written_app import written_app
 
 NONE = frozenset[str]()
 ORDERS = frozenset({"Orders"})
@@ -66,6 +73,59 @@ def test_each_finding_is_printed_once_and_an_accidental_one_is_a_warning() -> No
 
 def test_what_dead_letters_show_is_not_repeated() -> None:
     assert Lab(items(), [finding("view"), finding("unreached-view")]).look(NONE) == []
+
+
+def test_a_view_without_items_is_named_before_what_that_may_explain() -> None:
+    findings = [finding("pattern"), finding("unreached-view", "it has no items")]
+    assert Lab(items(), findings).look(NONE)[1:] == [
+        "views/a.py:1: warning: it has no items",
+        "views/a.py:1: warning: it is wrong",
+    ]
+    findings[1] = replace(findings[1], place="views/b.py:1")
+    assert Lab(items(), findings).look(NONE)[1:] == ["views/a.py:1: warning: it is wrong"]
+
+
+WRONG = """
+wrong = AccessPattern("wrong", partition="PETS#{id}")
+old = AccessPattern("old", partition="OLD#{id}")
+
+
+@view(pets)
+def pet(item):
+    yield Row(key("PET", item["id"]), "DETAILS", data=item["data"])
+
+
+@view(pets, where={"age": "old"})
+def aged(item):
+    yield Row(key("OLD", item["id"]), item["failing"])
+"""
+
+
+def test_a_failing_item_does_not_hide_what_the_other_items_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with written_app(tmp_path, monkeypatch) as app:
+        app.write("views/pets.py", HEAD + WRONG)
+        model = load_views()
+        pets = model.sources[0]
+        good: dict[str, Any] = {"id": {"S": "p-1"}, "data": {"M": {}}}
+        failing: list[dict[str, Any]] = [{"id": {"S": "p-2"}}, good | {"age": {"S": "old"}}]
+        said: list[str] = []
+        checks = ItemChecks(
+            lambda _: [SampleItem(pets, each) for each in [*failing, good]], said.append
+        )
+        for _ in range(2):
+            checks.look(model, NONE)
+        where = [app.line("views/pets.py", text) for text in ("def aged", "wrong =", "old =")]
+    assert said[0] == "checked the views with 3 items of the tables as a sample:"
+    texts = (
+        "view 'aged' applies to no",
+        "pattern 'wrong' can return no",
+        "pattern 'old' can return no",
+    )
+    for line, place, text in zip(said[1:], where, texts, strict=True):
+        assert line.startswith(f"{place}: warning: ")
+        assert text in line
 
 
 def test_rows_are_derived_again_only_when_the_model_or_its_sources_change() -> None:

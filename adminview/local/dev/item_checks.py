@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from adminview.aws.attribute_codec import from_boto3
 from adminview.checks.finding import Level, ModelFinding
-from adminview.checks.sampled import FAILED, SampleItem, sample_findings
+from adminview.checks.sampled import FAILED, SampleItem, file_of, sample_findings
 from adminview.local.dev.rebuild import count
 from adminview.model import Registry
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 MOST_ITEMS: Final = 100  # of each source
-# A view that fails has dead letters, and a view without items is no mistake.
-SHOWN_OTHERWISE: Final = frozenset({FAILED, "unreached-view"})
+UNREACHED: Final = "unreached-view"  # a view without items is no mistake
+FIND: Final = partial(sample_findings, despite_failures=True)
 IMPURE: Final = "impure"  # shown by one item; other findings may end when there are more items
 
 
@@ -36,7 +37,7 @@ class ItemChecks:
 
     read: Callable[[Registry], Sequence[SampleItem]]
     say: Callable[[str], None]
-    find: Callable[[Registry, Sequence[SampleItem]], Sequence[ModelFinding]] = sample_findings
+    find: Callable[[Registry, Sequence[SampleItem]], Sequence[ModelFinding]] = FIND
     _seen: object = None  # the model and its sources at the previous look
     _checked: object = None
     _printed: frozenset[tuple[str, ...]] = frozenset()
@@ -59,7 +60,12 @@ class ItemChecks:
         self._checked = None
 
     def _print(self, findings: Sequence[ModelFinding], number: int) -> None:
-        shown = [finding for finding in findings if finding.rule not in SHOWN_OTHERWISE]
+        # A view that fails has dead letters.
+        mistakes = [each for each in findings if each.rule not in {FAILED, UNREACHED}]
+        # That a view has no items may explain the others in its file, so it comes before them.
+        files = {file_of(each.place) for each in mistakes}
+        unreached = [each for each in findings if each.rule == UNREACHED]
+        shown = [each for each in unreached if file_of(each.place) in files] + mistakes
         fresh = [finding for finding in shown if _name_of(finding) not in self._printed]
         self._printed = frozenset(map(_name_of, shown))
         if fresh:
