@@ -85,6 +85,15 @@ def test_a_cell_shows_its_text_and_no_markup(text: str) -> None:
         assert printable(text).strip() in printed(facts("", {"a": text}))
 
 
+def test_lines_of_a_pipe_end_without_the_spaces_that_fill_a_table() -> None:
+    table = TextTable("Names", "name", "length")
+    table.add_row("a", "1")
+    table.add_row("a long name", "")
+    lines = printed(table).splitlines()
+    assert lines == [line.rstrip() for line in lines]
+    assert lines[:3] == ["Names", "", " name          length"]
+
+
 def test_many_combining_marks_are_escaped_one_by_one() -> None:
     assert printable("\u0301" * 5000) == "\\u0301" * 5000
 

@@ -18,6 +18,7 @@ import typer
 from rich import console, markup, progress, table
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
+from rich.segment import Segment
 from rich.style import StyleType
 from rich.text import Text
 
@@ -136,15 +137,27 @@ class TextTable(table.Table):
     def __rich_console__(
         self, console: console.Console, options: console.ConsoleOptions
     ) -> console.RenderResult:
-        if not getattr(console, "at_terminal", True):
-            options = options.update(max_width=UNBOUND)
-        yield from super().__rich_console__(console, options)
+        if getattr(console, "at_terminal", True):
+            yield from super().__rich_console__(console, options)
+            return
+        options = options.update(max_width=UNBOUND)
+        segments = cast("Iterable[Segment]", super().__rich_console__(console, options))
+        # Without the spaces at the end: a terminal that shows the lines later would fold those.
+        for line in Segment.split_lines(segments):
+            yield from _without_end_spaces(line)
+            yield Segment.line()
 
     def add_column(self, header: Any = "", *more: Any, **options: Any) -> None:
         super().add_column(_text(header), *more, **options)
 
     def add_row(self, *cells: Any, **options: Any) -> None:
         super().add_row(*map(_text, cells), **options)
+
+
+def _without_end_spaces(line: list[Segment]) -> list[Segment]:
+    while line and not line[-1].text.rstrip(" "):
+        line.pop()
+    return [*line[:-1], *(Segment(end.text.rstrip(" "), end.style) for end in line[-1:])]
 
 
 def echo(text: object, *, err: bool = False) -> None:
