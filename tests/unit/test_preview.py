@@ -218,6 +218,16 @@ def test_an_item_that_cannot_be_read_is_a_usage_error(item: Any, reason: str) ->
 
 
 @pytest.mark.usefixtures("app")
+@pytest.mark.parametrize("text", ["{", "[]", '{"age": {"N": "many"}}'])
+def test_a_file_whose_item_cannot_be_read_is_named(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "broken.json"
+    file.write_text(text)
+    result = CliRunner().invoke(command, ["preview", "Pets", str(file)])
+    assert isinstance(result.exception, AdminViewError)
+    assert describe_error(result.exception).startswith(f"{file}: ")
+
+
+@pytest.mark.usefixtures("app")
 @pytest.mark.parametrize(
     ("line", "reason"),
     [

@@ -19,7 +19,7 @@ from adminview.cli.output.preview import as_data, show
 from adminview.cli.output.printing import Console, print_json
 from adminview.item_files import STDIN, parse_items, parse_json, read_text
 from adminview.model import Registry, Source
-from adminview.model.errors import QueryError
+from adminview.model.errors import QueryError, RecordError, SettingsError
 from adminview.model.item import Image
 from adminview.preview import preview_item
 from adminview.reconcile.item_ref import target_by_key
@@ -76,7 +76,14 @@ def _is_file(words: Sequence[str]) -> bool:
 
 def _read_file(file: str) -> Image:
     with usage_errors():
-        items = parse_items(parse_json(read_text(file)))
+        text = read_text(file)
+        try:
+            items = parse_items(parse_json(text))
+        except (SettingsError, RecordError) as error:
+            if file == STDIN:
+                raise
+            msg = f"{file}: {error}"
+            raise SettingsError(msg) from error
     if len(items) > 1:
         msg = f"{file} has {len(items)} items: preview takes one"
         raise UsageError(msg)
