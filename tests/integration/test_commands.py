@@ -170,12 +170,15 @@ def test_hidden_dead_letters_are_reported_wherever_they_might_be_missed(shop: Lo
     assert adminview("dlq", "replay").exit_code == 1
     again = adminview("dlq", "replay")
     assert again.exit_code == 1, "a letter is left, though nobody can see it"
-    assert "about 1 hidden for up to 30 seconds" in again.stdout
+    assert "about 1 dead letter is hidden, for up to 30 seconds" in again.stdout
     previewed = adminview("dlq", "replay", "--dry-run").stdout
     assert "no dead letter is ready" in previewed
-    assert "dry run: nothing was written or deleted; about 1 hidden for up to 30" in previewed
+    assert (
+        "dry run: nothing was written or deleted; about 1 dead letter is hidden, for up to 30"
+        in previewed
+    )
     discarded = adminview("dlq", "discard", "--all", "--yes", "--reason", "x").stdout
-    assert "0 dead letters discarded; about 1 hidden" in discarded
+    assert "0 dead letters discarded; about 1 dead letter is hidden" in discarded
     assert shop.letters() == []
 
 

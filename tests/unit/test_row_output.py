@@ -57,6 +57,11 @@ def test_the_access_patterns_are_printed_as_json_too() -> None:
 
 def test_a_note_says_for_how_long_dead_letters_are_hidden() -> None:
     waiting = Waiting(ready=0, taken=1, delayed=1)
-    assert hidden_note(waiting) == "; about 2 hidden for up to 6 minutes after a try"
-    assert hidden_note(waiting, 30) == "; about 2 hidden for up to 30 seconds after a try"
+    assert (
+        hidden_note(waiting) == "; about 2 dead letters are hidden, for up to 6 minutes after a try"
+    )
+    assert (
+        hidden_note(waiting, 30)
+        == "; about 2 dead letters are hidden, for up to 30 seconds after a try"
+    )
     assert hidden_note(Waiting(ready=3, taken=0, delayed=0)) == ""

@@ -63,7 +63,12 @@ def hidden_note(waiting: Waiting, seconds: float = NEXT_TRY_SECONDS) -> str:
     count = waiting.resting
     minutes, rest = divmod(int(seconds), 60)
     time = f"{rest} seconds" if rest else f"{minutes} minutes"
-    return f"; about {count} hidden for up to {time} after a try" if count else ""
+    verb = "is" if count == 1 else "are"
+    return (
+        f"; about {count_letters(count)} {verb} hidden, for up to {time} after a try"
+        if count
+        else ""
+    )
 
 
 def letters_data(peeked: PeekResult) -> Iterator[dict[str, Any]]:
