@@ -57,8 +57,8 @@ class AccessPattern:
     and at most one range on the next one: *sort_begins*, *sort_between*, *sort_from* (>=),
     *sort_after* (>), *sort_until* (<=) or *sort_before* (<). A query may omit the parameters that
     *optional* names; they must belong to the last conditions. Without one bound of *sort_between*,
-    the range is open at that end. A range that is left out, or open at one end, stays within the
-    text before its parameters: ``CONCERT#{date}`` finds no row whose sort key begins otherwise.
+    the range is open at that end. *sort_begins* and *sort_between* stay within the text before
+    their parameters: ``CONCERT#{date}`` finds no row whose sort key begins otherwise.
 
     A template escapes its parameters as `key` escapes its parts, so rows keyed with
     ``key("USER", user_id)`` are found by ``USER#{user_id}`` for every user id. A parameter that is
@@ -227,7 +227,7 @@ class AccessPattern:
     def _may_omit(self, comparison: Comparison) -> bool:
         """Return whether a query may leave out the condition, or one end of its range.
 
-        A range with a fixed text keeps that, so it finds no rows that the whole range cannot find.
+        A condition with a fixed text keeps it, so it finds no rows that it could never find whole.
         """
         if comparison.beginning:
             return False

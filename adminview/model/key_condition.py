@@ -64,9 +64,10 @@ class Comparison:
 
     @property
     def beginning(self) -> str:
-        """The text before the parameters of a range, if both of its ends have the same."""
+        """The text before the parameters of a range with two ends, if both have the same."""
         beginnings = {fixed_beginning(template) for template in self.templates}
-        return beginnings.pop() if self.operator != EQUAL and len(beginnings) == 1 else ""
+        is_bounded = self.operator in {BEGINS, BETWEEN}  # the others have one end, as in DynamoDB
+        return beginnings.pop() if is_bounded and len(beginnings) == 1 else ""
 
     def with_values(self, values: Container[str]) -> "Comparison":
         """Return the condition with an end of a range open if *values* lacks its parameters.
@@ -76,7 +77,7 @@ class Comparison:
         present = [
             all(name in values for name in parameters(template)) for template in self.templates
         ]
-        if self.operator == EQUAL or all(present):
+        if all(present):
             return self
         text = self.beginning.replace("{", "{{").replace("}", "}}")
         if not any(present):

@@ -1,4 +1,4 @@
-"""A range that is left out, or open at one end, stays within the text of its templates."""
+"""Without an optional parameter, a range with two ends stays within the text before it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -40,7 +40,8 @@ def venue(item: Item) -> Iterator[Row]:
         ("between", {"start": "2"}, ["CONCERT#2", "CONCERT#3"]),
         ("between", {"end": "2"}, ["CONCERT#1", "CONCERT#2"]),
         ("between", {"start": "2", "end": "2"}, ["CONCERT#2"]),
-        ("since", {}, ["CONCERT#1", "CONCERT#2", "CONCERT#3"]),
+        ("since", {}, ["AGENT#1", "CONCERT#1", "CONCERT#2", "CONCERT#3", "INFO", "{9"]),
+        ("since", {"start": "2"}, ["CONCERT#2", "CONCERT#3", "INFO", "{9"]),
         ("begins", {}, ["CONCERT#1", "CONCERT#2", "CONCERT#3"]),
         ("braces", {}, ["{9"]),
         ("braces", {"start": "8"}, ["{9"]),
