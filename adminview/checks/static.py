@@ -29,16 +29,20 @@ def static_findings(model: Registry, requirements: Path | None = None) -> list[M
 
 def _lost_rows(model: Registry) -> Iterator[ModelFinding]:
     """Yield an error for each line of a view that makes rows and does not yield them."""
-    names = {view.name: view for view in model.views}
+    codes = [(view.derive.__code__, view) for view in model.views]
+    views = {(code.co_filename, code.co_firstlineno): view for code, view in codes}
     for module in model.modules:
         for node in ast.walk(parse(source_of(module))):
-            view = names.get(node.name) if isinstance(node, ast.FunctionDef) else None
-            if view is None or view.module != module.__name__:
+            if not isinstance(node, ast.FunctionDef):
                 continue
-            for line, words in _lost(node):
-                message = f"view {view.name!r} {words}, so the row is lost; write `yield Row(…)`"
-                where = place(str(module.__file__), line)
-                yield ModelFinding(Level.ERROR, "lost-row", where, message, view.name)
+            first = min(part.lineno for part in (node, *node.decorator_list))
+            if view := views.get((str(module.__file__), first)):
+                for line, words in _lost(node):
+                    message = (
+                        f"view {view.name!r} {words}, so the row is lost; write `yield Row(…)`"
+                    )
+                    where = place(str(module.__file__), line)
+                    yield ModelFinding(Level.ERROR, "lost-row", where, message, view.name)
 
 
 def _lost(function: ast.AST) -> Iterator[tuple[int, str]]:
@@ -54,11 +58,13 @@ def _lost(function: ast.AST) -> Iterator[tuple[int, str]]:
         yield from _lost(node)
 
 
-def _makes_row(value: ast.expr) -> bool:
-    return any(
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Row"
-        for node in ast.walk(value)
-    )
+def _makes_row(value: ast.AST) -> bool:
+    match value:
+        case ast.Yield() | ast.YieldFrom():
+            return False  # such a row is yielded
+        case ast.Call(func=ast.Name(id="Row")):
+            return True
+    return any(map(_makes_row, ast.iter_child_nodes(value)))
 
 
 def _imports(model: Registry, requirements: Path | None) -> Iterator[ModelFinding]:

@@ -204,6 +204,51 @@ def test_rows_that_a_view_makes_and_does_not_yield_are_errors(app: WrittenApp) -
     assert lines[2] == "2 errors, 0 warnings"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        """
+class Labels:
+    def pet(self, item):
+        return Row(item["id"], "LABEL")
+
+@view(pets)
+def pet(item):
+    yield Labels().pet(item)
+""",
+        """
+def single(function):
+    def pet(item):
+        yield function(item)
+    return pet
+
+@view(pets)
+@single
+def pet(item):
+    return Row(item["id"], "LABEL")
+""",
+        """
+@view(pets)
+def pet(item):
+    if "died" in item:
+        return (yield Row(item["id"], "DIED"))
+    return (yield from (Row(item["id"], name) for name in item["names"]))
+""",
+    ],
+    ids=["a method with a view's name", "a function that a decorator wraps", "a yield"],
+)
+def test_a_row_that_is_made_elsewhere_or_yielded_is_not_lost(app: WrittenApp, text: str) -> None:
+    app.write("views/pets.py", HEAD + text)
+    assert check()[1][0] == "0 errors, 0 warnings"
+
+
+def test_a_lost_row_is_found_in_each_of_two_views_with_one_name(app: WrittenApp) -> None:
+    for name in ("cats", "pets"):
+        app.write(f"views/{name}.py", HEAD.replace("Pets", name) + LOST)
+    status, lines = check()
+    assert (status, lines[-1]) == (1, "4 errors, 0 warnings")
+
+
 def test_indexes_and_totals_that_no_pattern_uses_are_warnings(app: WrittenApp) -> None:
     text = """
 by_age = Index("ByAge", partition="age")
