@@ -46,9 +46,11 @@ class Build:
             raise SettingsError(msg)
         self._check_model(model)
         missing = self._builds.missing()
+        if missing.unbuilt or missing.stale:
+            self._check_older_code()
         if phase == BACKFILL and missing.unbuilt:
             sources = [*missing.unbuilt[:SOURCES_AT_ONCE]]
-            self._check_start(sources)
+            self._check_streams(sources)
             following = SWEEP if len(sources) == len(missing.unbuilt) else BACKFILL
             return [self.bulk.run(BACKFILL, source) for source in sources], following
         if missing.unbuilt:
@@ -79,11 +81,14 @@ class Build:
             )
             raise TooEarlyError(msg)
 
-    def _check_start(self, sources: list[str]) -> None:
-        """Check that no older code writes rows any more, and that all changes are followed."""
+    def _check_older_code(self) -> None:
+        """Check that no older code writes rows any more: a sweep would miss its last ones."""
         if (wait := self._builds.read().begins - self.bulk.now()) > 0:
             msg = f"functions of the model before may still write rows for {wait:.0f} seconds"
             raise TooEarlyError(msg)
+
+    def _check_streams(self, sources: list[str]) -> None:
+        """Check that all changes are followed."""
         try:
             self.check_followed(sources)
         except SettingsError as error:  # a new mapping takes a minute

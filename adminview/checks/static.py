@@ -35,8 +35,8 @@ def _lost_rows(model: Registry) -> Iterator[ModelFinding]:
         for node in ast.walk(parse(source_of(module))):
             if not isinstance(node, ast.FunctionDef):
                 continue
-            first = min(part.lineno for part in (node, *node.decorator_list))
-            if view := views.get((str(module.__file__), first)):
+            first = node.decorator_list[0] if node.decorator_list else node
+            if view := views.get((str(module.__file__), first.lineno)):
                 for line, words in _lost(node):
                     message = (
                         f"view {view.name!r} {words}, so the row is lost; write `yield Row(…)`"

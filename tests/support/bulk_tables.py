@@ -274,7 +274,7 @@ class World:
 
     def make_bulk(self) -> Bulk:
         client: Any = self.db
-        names = {"Things": "Things", "Notes": "Notes"}
+        names = {source.name: source.name for source in self.model.sources}
         queue: Any = self.queue
         return Bulk(
             registry=self.model,

@@ -169,6 +169,20 @@ def test_a_build_waits_until_no_code_of_the_model_before_can_write_rows(built: S
     assert built.pending == []
 
 
+def test_the_sweep_of_a_removed_source_waits_for_the_model_before_too(built: Site) -> None:
+    registry = replace(make_model(), patterns=(THING,))
+    left = [source for source in registry.sources if source.name != "Things"]
+    views = [view for view in registry.views if view.source in left]
+    built.world.model = replace(registry, sources=(*left,), views=(*views,)).known_as("b")
+    built.world.fingerprint = "b"
+    built.backfilled.clear()
+    built.check(RequestType="Update", ResourceProperties={"Model": "b", "Owner": DEPLOYMENT})
+    built.execute()
+    assert built.backfilled == [["sweep/*"]]
+    assert built.waits == OLD_CODE_SECONDS / 60
+    assert not built.builds.missing()
+
+
 def test_a_build_of_a_source_whose_stream_is_not_read_gives_up_after_an_hour(site: Site) -> None:
     site.deploy("a", THING)
     site.followed = False
