@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from time import monotonic, sleep
 from typing import Any
 
@@ -85,6 +86,11 @@ def eventually(check: Any, expected: Any) -> None:
         sleep(0.05)
 
 
+def rows_of(session: Session) -> list[Any]:
+    rows: list[Any] = session.engine.clients.dynamodb.scan(TableName=VIEW_TABLE)["Items"]
+    return rows
+
+
 def start(client: ConsoleClient, action: str = "replay") -> Any:
     body = {"select": {"all": True}, "reason": REASON, "perSecond": RATE}
     return client.post(f"/repairs/{action}", body, 202)["job"]["id"]
@@ -103,7 +109,7 @@ def test_a_replay_continues_with_the_views_that_were_saved_meanwhile(
     outcomes = ended["outcomes"]
     assert outcomes["still_failing"] >= 1, "before the change"
     assert outcomes.get("reconciled", 0) + outcomes.get("unchanged", 0) >= LETTERS / 2, "after it"
-    rows = session.engine.clients.dynamodb.scan(TableName=VIEW_TABLE)["Items"]
+    rows = rows_of(session)
     assert len(rows) == LETTERS
     assert {str(row[MODEL]["S"]) for row in rows} == {changed.fingerprint}
     assert Path(AUDIT).exists()
@@ -121,6 +127,41 @@ def test_no_repair_writes_a_row_while_the_model_changes(
         assert (during["handled"], during["state"]) == (before, "running")
         client.post(f"/jobs/{job}/stop", None, 202)  # a paused repair can be stopped
         assert client.ended(job)["state"] == "stopped"
+
+
+def test_a_row_is_reconciled_while_a_replay_runs(client: ConsoleClient, session: Session) -> None:
+    session.load([Put("Orders", {"id": "o-00", "status": "OPEN"})])
+    row = {"PK": "OPEN", "SK": "o-00"}
+    eventually(lambda: len(rows_of(session)), 1)
+    job = start(client)
+    client.post("/repairs/reconcile", {**row, "reason": REASON}, 200)
+    assert client.get(f"/jobs/{job}")["state"] == "running"
+
+
+def test_a_row_is_not_reconciled_with_the_views_before_a_change(
+    client: ConsoleClient,
+    console: DevConsole,
+    session: Session,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session.load([Put("Orders", {"id": "o-00", "status": "OPEN"})])
+    eventually(lambda: len(rows_of(session)), 1)
+    changed = model(tmp_path, VIEW.replace('item["status"]', '"NEW"'))
+    change = Thread(target=session.change_to, args=(changed,))
+
+    def note(*_: str, **__: str) -> None:
+        """Save the view file when the request has begun."""
+        change.start()
+        change.join(3)  # unless it waits for the request
+
+    assert console.repairs
+    monkeypatch.setattr(type(console.repairs.audit), "note", note)
+    client.post("/repairs/reconcile", {"PK": "OPEN", "SK": "o-00", "reason": REASON}, 200)
+    change.join()
+    rows = rows_of(session)
+    assert {row["PK"]["S"] for row in rows} == {"NEW"}
+    assert {row[MODEL]["S"] for row in rows} == {changed.fingerprint}
 
 
 def test_finished_jobs_are_listed_after_a_reload(

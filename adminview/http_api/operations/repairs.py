@@ -41,7 +41,7 @@ from adminview.model.errors import (
     kind_of,
     reason_of,
 )
-from adminview.model.row import OWNER
+from adminview.model.row import OWNER, RowKey
 from adminview.reconcile.item_ref import target_by_owner
 
 PER_SECOND: Final = 10  # dead letters, by default
@@ -82,7 +82,9 @@ class Repairs:
     audit: AuditTrail
     hidden: HiddenLetters
     jobs: Jobs = field(default_factory=Jobs)
-    _row_lock: Lock = field(default_factory=Lock)  # held while rows are written
+    # Held while rows are written: a row can be reconciled while a replay runs.
+    _replaying: Lock = field(default_factory=Lock)
+    _reconciling: Lock = field(default_factory=Lock)
     _paused: Event = field(default_factory=Event)
 
     @contextmanager
@@ -90,7 +92,7 @@ class Repairs:
         """Write no rows meanwhile; a replay then continues with the writer of that time."""
         self._paused.set()
         try:
-            with self._row_lock:
+            with self._replaying, self._reconciling:
                 yield
         finally:
             self._paused.clear()
@@ -183,6 +185,10 @@ class Repairs:
         body = request.json()
         read_members(body, {"PK", "SK", "reason"}, set())
         key, reason = read_key(body), read_reason(body["reason"])
+        with self._reconciling:
+            return self._reconcile(key, reason)
+
+    def _reconcile(self, key: RowKey, reason: str) -> Reply:
         reconciler = _checked(self.writer).reconciler
         deadline = Deadline.after(SECONDS)
         row = reconciler.rows.read([key], deadline=deadline).get(key)
@@ -194,8 +200,7 @@ class Repairs:
             raise ProblemError(HTTPStatus.CONFLICT, detail)
         self.audit.note(RECONCILE, reason, item=target.owner)
         try:
-            with self._row_lock:
-                done = reconciler.reconcile(target, deadline=deadline)
+            done = reconciler.reconcile(target, deadline=deadline)
         except (RecordError, RepairError) as error:
             detail = f"{kind_of(error)}: {reason_of(error)}"
             raise ProblemError(HTTPStatus.CONFLICT, detail) from error
@@ -238,7 +243,7 @@ class Repairs:
         job.rows_put = job.rows_deleted = 0
         with self.letters.changing():
             while not job.stop.is_set():
-                with self._row_lock:
+                with self._replaying:
                     interrupted = not self._replay_until_paused(job, selection, self.writer())
                 if not interrupted:
                     return
