@@ -83,7 +83,7 @@ def items_of(source: str, text: str, file: str) -> list[Attributes]:
 
 
 def _has_lines(text: str) -> bool:
-    first, *_ = text.lstrip().splitlines() or [""]
+    first = text.lstrip().partition("\n")[0]
     try:
         entry = json.loads(first)
     except (ValueError, RecursionError):
@@ -97,7 +97,7 @@ def read_lines(file: str) -> Iterator[ItemLine]:
 
 
 def _lines(text: str, file: str) -> Iterator[ItemLine]:
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             place = f"{file}:{number}"
             try:

@@ -322,6 +322,14 @@ def test_the_items_of_an_apps_tests_are_a_sample(
     assert check("--items-file", "sample.jsonl") == (0, ["0 errors, 0 warnings; 2 items derived"])
 
 
+def test_only_a_newline_ends_a_line_of_a_file_of_items(app: WrittenApp) -> None:
+    app.write("views/pets.py", HEAD + PET)
+    entry = {"source": "Pets", "item": {"id": "p-1", "about": "one\u2028two\x85three"}}
+    line = json.dumps(entry, ensure_ascii=False)
+    Path("sample.jsonl").write_bytes(f"{line}\r\n{line}\n".encode())
+    assert check("--items-file", "sample.jsonl") == (0, ["0 errors, 0 warnings; 2 items derived"])
+
+
 def test_an_item_that_fails_in_a_test_is_not_recorded(
     app: WrittenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
