@@ -4,12 +4,13 @@ The state machine calls Begin once for each phase. Each phase finds its work in 
 so an execution can be stopped and started again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from adminview.aws.deadline import Deadline
 from adminview.bulk.builds import Builds
+from adminview.bulk.completions import CompletionMarkers
 from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP, Bulk
 from adminview.model.errors import BulkError, SettingsError, TooEarlyError
 
@@ -47,7 +48,8 @@ class Build:
         self._check_model(model)
         missing = self._builds.missing()
         if missing.unbuilt or missing.stale:
-            self._check_older_code()
+            declared = (source.name for source in self.bulk.registry.sources)
+            self._check_older_code([*dict.fromkeys([*declared, *missing.stale])])
         if phase == BACKFILL and missing.unbuilt:
             sources = [*missing.unbuilt[:SOURCES_AT_ONCE]]
             self._check_streams(sources)
@@ -81,9 +83,11 @@ class Build:
             )
             raise TooEarlyError(msg)
 
-    def _check_older_code(self) -> None:
-        """Check that no older code writes rows any more: a sweep would miss its last ones."""
-        if (wait := self._builds.read().begins - self.bulk.now()) > 0:
+    def _check_older_code(self, sources: Sequence[str]) -> None:
+        """Check that no older code writes or deletes rows any more, nor a worker of bulk work."""
+        progress = CompletionMarkers(self.bulk.progress, self.bulk.now)
+        until = max(self._builds.read().begins, progress.busy_until(sources, self.bulk.model))
+        if (wait := until - self.bulk.now()) > 0:
             msg = f"functions of the model before may still write rows for {wait:.0f} seconds"
             raise TooEarlyError(msg)
 

@@ -1,7 +1,7 @@
 """A deployed model is recorded and built: by the deployment itself, or by a plan."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import Any
@@ -17,10 +17,10 @@ from adminview.bulk.runs import Bulk
 from adminview.handlers import build as function
 from adminview.handlers.build import BuildDependencies
 from adminview.handlers.bulk import BulkDependencies, run_step
-from adminview.model import AccessPattern, Registry, Total
+from adminview.model import AccessPattern, Item, Registry, Row, Total
 from adminview.model.errors import BulkError, ServiceError, SettingsError, TooEarlyError
-from tests.support.bulk_tables import World, make_model
-from tests.support.fakes import Context
+from tests.support.bulk_tables import World, make_model, never
+from tests.support.fakes import TABLE, Context
 
 THING = AccessPattern("thing", partition="THING#{id}")
 SHARED = AccessPattern("shared", partition="SHARED")
@@ -181,6 +181,55 @@ def test_the_sweep_of_a_removed_source_waits_for_the_model_before_too(built: Sit
     assert built.backfilled == [["sweep/*"]]
     assert built.waits == OLD_CODE_SECONDS / 60
     assert not built.builds.missing()
+
+
+def test_a_build_waits_for_the_sweep_of_the_model_before(site: Site) -> None:
+    """Its last invocation may run for a quarter of an hour, and delete the new rows."""
+    old = replace(make_model(), patterns=(THING,))
+    views = [
+        replace(view, derive=without_shared) if view.name == "parts" else view for view in old.views
+    ]
+    site.world.model, site.world.fingerprint = replace(old, views=(*views,)).known_as("a"), "a"
+    site.check(RequestType="Create", ResourceProperties={"Owner": DEPLOYMENT})
+    site.execute()
+    site.world.put("t0", shared="s")
+    for number in range(40):
+        site.world.row(f"Things/gone{number}", f"AAA#{number:02}", "stale")
+    bulk, run = site.world.bulk, "sweep/*"
+    (segment,) = bulk.begin(run, 1, deadline=never())
+    task: Any = bulk.task(run)
+    worker = replace(
+        bulk.worker(run), task=replace(task, max_items=1), clock=lambda: site.world.now
+    )
+    pages = 0
+
+    def time_passes(operation: str, table: str) -> None:
+        nonlocal pages
+        if operation != "scan" or table != TABLE:
+            return
+        pages += 1
+        site.world.now += 20
+        if pages == 2:
+            site.deploy("b", THING, SHARED)
+        elif pages == 30:
+            site.world.db.on()
+            begun = site.step(step="begin", task="build", model="b")
+            for part in begun["segments"]:
+                site.step(**part)
+            site.world.db.on(before=time_passes)
+
+    site.world.db.on(before=time_passes)
+    worker.work(segment, end=never())
+    site.world.db.on()
+    site.execute()
+    assert site.pending == []
+    assert ("SHARED", "s") in site.world.view
+
+
+def without_shared(item: Item) -> Iterator[Row]:
+    """Derive the rows of parts alone, as a model without the access pattern did."""
+    for name, value in item["parts"].items():
+        yield Row(f"THING#{item['id']}", name, data={"value": value})
 
 
 def test_a_build_of_a_source_whose_stream_is_not_read_gives_up_after_an_hour(site: Site) -> None:
