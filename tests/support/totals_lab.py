@@ -50,13 +50,16 @@ class StaleTables(Tables):
 
     def scan(self, TableName: str, Segment: int, TotalSegments: int, **more: Any) -> Any:  # noqa: N803
         with self.lock:
-            kept = self.tables[TableName]
-            if TableName == TABLE:
-                self.tables[TableName] = {**kept, **self.stale()}
+            rows, stale = self.tables[TableName], self.stale() if TableName == TABLE else {}
+            now = {key: rows.get(key) for key in stale}
+            rows.update(stale)
             try:
                 return super().scan(TableName, Segment, TotalSegments, **more)
             finally:
-                self.tables[TableName] = kept
+                for key, row in now.items():
+                    if rows.get(key) is stale[key]:  # else a change was written meanwhile
+                        rows.pop(key)
+                        rows.update({key: row} if row else {})
 
 
 @dataclass

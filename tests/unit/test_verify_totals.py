@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from itertools import count
 from typing import Any
 
 import pytest
 from typer import BadParameter
 
-from adminview.bulk.lease_table import OVERTAKEN
+from adminview.bulk.lease_table import LEASE_SECONDS, OVERTAKEN
 from adminview.bulk.segment import Segment
 from adminview.bulk.verification import Verification
 from adminview.bulk.verify import compare_totals, group_chunks, totals
@@ -17,7 +18,7 @@ from adminview.bulk.verify.group_chunks import SLOTS, Chunk
 from adminview.bulk.verify.phases import VERIFY_TOTALS
 from adminview.bulk.verify.scope import Scope
 from adminview.cli.commands.verify import _check_lag, _check_source
-from adminview.model.errors import BulkError, SettingsError
+from adminview.model.errors import BulkError, SegmentTakenError, SettingsError
 from adminview.totals.comparison import (
     StoredTotal,
     TotalDifference,
@@ -25,7 +26,7 @@ from adminview.totals.comparison import (
     describe_contributions,
     part_of,
 )
-from tests.support.bulk_tables import KilledError, at_call, never
+from tests.support.bulk_tables import PROGRESS, Hook, KilledError, at_call, never
 from tests.support.totals_lab import ROWS, TotalsLab, group, groups_of, history, plant, quiet
 
 HISTORIES = 60
@@ -141,6 +142,50 @@ def test_a_verification_that_is_killed_at_any_call_continues_with_the_same_resul
         assert report.findings == expected.findings
         assert lab.chunks == []
     assert killed > 20
+
+
+def test_a_verification_that_is_killed_again_and_again_reports_planted_drift_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rows change all the while, and a worker may begin while a lease is left."""
+    monkeypatch.setattr(totals, "POSITION_BYTES", 100)
+    monkeypatch.setattr(compare_totals, "ENTRIES_AT_ONCE", 3)
+    monkeypatch.setattr(compare_totals, "MOST_DELETED", 3)
+    killed = 0
+    for seed in range(30):
+        lab = history(seed)
+        random, lab.rate = lab.random, seed % 3 * 0.02
+        planted = {("north", plant(lab, "changed"))} if seed % 2 else set()
+        report = None
+        while report is None:
+            kill = at_call(random.randrange(3, 150), die)
+            lab.db.on(before=partial(step_or_kill, lab, kill))
+            try:
+                report = lab.verify(segments=3)
+            except (KilledError, SegmentTakenError):
+                killed += 1
+                lab.settle()
+                lab.now += random.choice([5, LEASE_SECONDS + 1])
+        assert groups_of(report) <= planted
+        assert planted <= groups_of(report) or lab.rate, "a total that changes is undecided"
+        assert lab.chunks == []
+    assert killed > 60
+
+
+def step_or_kill(lab: TotalsLab, kill: Hook, operation: str, table: str) -> None:
+    if table != PROGRESS:
+        lab.step()
+    kill(operation, table)
+
+
+def test_the_lab_loses_no_change() -> None:
+    lab = history(1)
+    lab.rate = 1.0
+    lab.verify()
+    lab.settle()
+    sums = totals.sums_of([*lab.view.values()])
+    stored = {key: amounts_of(total) for key, total in lab.totals.items()}
+    assert {key: amounts for key, amounts in stored.items() if amounts} == sums
 
 
 def test_a_worker_that_repeats_pages_replaces_the_chunks_of_the_one_before(
