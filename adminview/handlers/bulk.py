@@ -26,7 +26,7 @@ from adminview.bulk.request import validate_request
 from adminview.bulk.runs import BACKFILL, EVERYTHING, MIGRATE, SWEEP, VERIFY, Bulk, make_bulk
 from adminview.bulk.segment import Segment
 from adminview.bulk.verification import Verification
-from adminview.bulk.verify.phases import OF_TOTALS, PHASES, VERIFY_TOTALS
+from adminview.bulk.verify.phases import DAILY, OF_TOTALS, PHASES, VERIFY_TOTALS
 from adminview.bulk.verify.scope import Scope
 from adminview.bulk.worker import FAILED
 from adminview.model.errors import SettingsError, TooEarlyError, reason_of
@@ -190,6 +190,9 @@ def _runs(
 def _phase(event: Mapping[str, Any], bulk: Bulk, end: Deadline) -> Runs:
     """Return one run of a verification, and the event that begins the next one."""
     sources = event.get("sources") or [EVERYTHING]
+    if event["task"].startswith(DAILY):
+        msg = f"the task {event['task']} is for the scheduled verification: name {VERIFY}"
+        raise SettingsError(msg)
     if "migration" in event or len(sources) > 1:
         msg = "pass one source to verify, or none for all"
         raise SettingsError(msg)

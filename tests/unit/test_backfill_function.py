@@ -293,6 +293,7 @@ def test_a_verification_of_totals_is_three_runs_one_after_the_other() -> None:
         ({"task": "backfill", "repair": True}, "only a verification takes repair"),
         ({"task": "verify", "sources": ["Things", "Notes"]}, "pass one source to verify, or none"),
         ({"task": "verify", "sources": ["Nope"]}, "no source is named 'Nope'"),
+        ({"task": "daily-verify-rows"}, "daily-verify-rows is for the scheduled verification"),
         ({"task": "verify", "sample": 2}, "choose a share above 0 and up to 1"),
         ({"task": "verify", "grace": -1}, "grace is -1; it must be a number from 0 on"),
         ({"task": "verify", "sample": "1"}, "sample is '1'; it must be a number above 0"),
