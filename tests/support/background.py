@@ -18,14 +18,18 @@ class Background:
 
     def __init__(self, *words: str, environment: dict[str, str], folder: Path = ROOT) -> None:
         self.lines: list[str] = []
-        self.process = subprocess.Popen(
-            [sys.executable, "-u", "-m", "adminview.cli.main", *words],
-            env=environment | {"PYTHONPATH": str(ROOT)},
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        ours = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, it would ignore hangups
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-u", "-m", "adminview.cli.main", *words],
+                env=environment | {"PYTHONPATH": str(ROOT)},
+                cwd=folder,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        finally:
+            signal.signal(signal.SIGHUP, ours)
         self.reader = Thread(target=self._read, daemon=True)
         self.reader.start()
 
