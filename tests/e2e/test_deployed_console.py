@@ -72,11 +72,11 @@ def console(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Ite
     )
     try:
         running.wait_for("?token=")
-        url = urlsplit(re.findall(r"open (http://\S+)", running.said)[0])
+        url = urlsplit(re.findall(r"open (http://\S+)", running.output)[0])
         yield Console(url.netloc, url.query.removeprefix("token="), audit)
     finally:
         code = running.end(SIGINT)
-    assert (code, running.lines[-1]) == (0, "stopped\n"), running.said
+    assert (code, running.lines[-1]) == (0, "stopped\n"), running.output
 
 
 def test_the_console_names_the_stage_and_opens_a_session(console: Console) -> None:

@@ -1,10 +1,9 @@
-"""What the deployed mappings do when something fails: by their rules, with the deployed function.
+"""The rules of the deployed mappings when something fails, with the deployed function.
 
-The local cloud's own mapping knows nothing of partial batches, bisecting, retries and letters. So
-it is switched off, and our event-source emulator delivers the real stream to the deployed function.
-It goes by the rules that it reads from the deployed mapping, and has the rights of the function's
-role, as Lambda has; where it emulates is said in `adminview.local.event_source`. Its clock is
-moved on, not waited for.
+The local cloud's own mapping does not support partial batches, bisecting, retries and dead letters.
+So it is disabled, and our event-source emulator delivers the real stream to the deployed function,
+by the rules of the deployed mapping and with the permissions of the function's role.
+`adminview.local.event_source` lists the differences from Lambda. Tests advance its clock.
 """
 
 import json

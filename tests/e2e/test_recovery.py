@@ -1,4 +1,4 @@
-"""What goes wrong is put right, by what is deployed for it."""
+"""Deployed functions recover from failures: dead letters, lost rows and stopped runs."""
 
 import json
 

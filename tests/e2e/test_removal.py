@@ -1,4 +1,4 @@
-"""What is removed is gone, but for what is kept on purpose."""
+"""Removing a deployment deletes everything except what is kept on purpose."""
 
 from tests.support.e2e.cloud import Checkout
 from tests.support.e2e.inventory import inventory

@@ -36,7 +36,7 @@ def held(assembly: Assembly, role: str) -> set[tuple[str, str]]:
         for action in actions
         for resource in resources
     ]
-    assert len(set(grants)) == len(grants), "the same is said twice"
+    assert len(set(grants)) == len(grants), "two grants are equal"
     return set(grants)
 
 

@@ -1,4 +1,4 @@
-"""Who hears of alarms is checked before anything is built."""
+"""The option `alarms` is validated before anything is built."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""When somebody is called is written down, so that a change of it is read before it is deployed."""
+"""tests/infra/alarms.md lists every alarm, so that a change is read before it is deployed."""
 
 from collections.abc import Callable
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""The API is closed: who asks is known, and what is asked is not logged."""
+"""The API is closed: callers are authenticated, and queries are not logged."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The app as a whole: what it needs to run, and what a change to one file gives."""
+"""The app as a whole: its stacks, outputs and errors; a new source is one more file."""
 
 import json
 import os

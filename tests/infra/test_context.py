@@ -1,4 +1,4 @@
-"""A wrong context is refused before anything is built, with what would be right."""
+"""A wrong context is refused before anything is built; the error states valid values."""
 
 from json import dumps
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is deployed can be looked at: the doctor understands every template that is synthesized."""
+"""The doctor can read every template that is synthesized."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ ID = "arn:aws:cloudformation:eu-west-1:111122223333:stack/{}/1"
 STREAM = "arn:aws:dynamodb:eu-west-1:111122223333:table/Orders/stream/1"
 
 
-def made(id_: str, resource: dict[str, Any]) -> Resource:
+def deployed_resource(id_: str, resource: dict[str, Any]) -> Resource:
     """Make a resource as CloudFormation would, by a name that tells where it is from."""
     kind, properties = resource["Type"], resource.get("Properties", {})
     name = properties.get("TableName", id_)
@@ -47,7 +47,9 @@ def deployed(assembly: Assembly, stage: str = "dev", prefix: str = "") -> Deploy
         parts[part] = DeployedStack(name)
         if template is None:
             continue
-        resources = tuple(made(*resource) for resource in template["Resources"].items())
+        resources = tuple(
+            deployed_resource(*resource) for resource in template["Resources"].items()
+        )
         outputs: dict[str, str] = {}
         stack = Stack(name, "CREATE_COMPLETE", None, outputs, template)
         parts[part] = DeployedStack(name, ID.format(name), "CREATE_COMPLETE", stack, resources)

@@ -1,4 +1,4 @@
-"""Every function has its own role and its own log, and is told the same as the others."""
+"""Every function has its own role and its own log, and all have the same settings."""
 
 import re
 

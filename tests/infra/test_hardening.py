@@ -1,4 +1,4 @@
-"""What holds for every resource of every stack: a new one is caught without being named."""
+"""Rules for every resource of every stack: a new resource is checked without being listed."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What was asked for reaches every function, table, log and queue, and nothing more with it."""
+"""Options reach every function, table, log and queue that they apply to, and nothing else."""
 
 import json
 from typing import Any

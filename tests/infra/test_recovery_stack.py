@@ -1,4 +1,4 @@
-"""Letters are replayed and the view is verified, by themselves; it is built when somebody asks."""
+"""Replay and verification run on a schedule; a backfill runs on request."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What each role may do is written down, so that a change of it is read before it is deployed."""
+"""tests/infra/roles.md lists every permission, so that a change is read before it is deployed."""
 
 from collections.abc import Callable
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""A phase of a plan: which indexes the table has, what may be asked, and what is refused."""
+"""A phase of a plan: the indexes of the table, and the access patterns that are refused."""
 
 import json
 from pathlib import Path

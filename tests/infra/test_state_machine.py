@@ -1,4 +1,4 @@
-"""Segments are worked on until each is done, many at once; what is in the way is waited for."""
+"""The state machine works on segments concurrently until each is done, and waits for leases."""
 
 import json
 from typing import TYPE_CHECKING, Any, cast
@@ -201,8 +201,8 @@ def test_begin_answers_what_the_machine_looks_for_with_items_that_work_understan
     merge = definition(dev, machine)["States"]["Merge"]["Parameters"]
     event = merge["default"] | options | {"segments": 1} | merge["fixed"]
     bulk = cast("Bulk", OneSegment())
-    crew = BulkDependencies(lambda *_: bulk, lambda *_: None, Mock(Observability), Mock())
-    reported = run_step(event, Context(), crew)
+    dependencies = BulkDependencies(lambda *_: bulk, lambda *_: None, Mock(Observability), Mock())
+    reported = run_step(event, Context(), dependencies)
     each = each_segment(dev, machine)
     (item,) = reported[each["ItemsPath"].removeprefix("$.")]
     assert validate_request(item)["step"] == "work"

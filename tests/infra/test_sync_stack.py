@@ -1,4 +1,4 @@
-"""Every stream reaches the sync function, and nothing that it is given gets lost."""
+"""Every stream reaches the sync function, and no record is lost."""
 
 import json
 from dataclasses import asdict

@@ -1,6 +1,6 @@
-"""The tables are what the registry declares, and are protected where it matters.
+"""The tables match the registry, and are encrypted and protected as the stage requires.
 
-For that cdk-nag is of no use: it looks at no AWS::DynamoDB::GlobalTable, which TableV2 makes.
+cdk-nag does not check AWS::DynamoDB::GlobalTable, the resource of TableV2.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Alarms on all that is deployed, a topic that they may tell, and a page that shows it."""
+"""Alarms on everything that is deployed, their topic, and the dashboard."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The view is filled from tables that were there before it, beside live traffic."""
+"""A backfill fills the view from existing tables while the stream is live."""
 
 from typing import Any
 

@@ -1,9 +1,8 @@
-"""What a change is said to cost is what DynamoDB takes for it.
+"""The estimated cost of a change is what DynamoDB consumes.
 
-Measured on AWS's own engine alone: moto counts no capacity. DynamoDB Local counts as the
-documentation says, but for two things that these models do not have: to an entry of a local index
-it adds 100 bytes, and it charges an index for a row that has one half of its key before a write and
-the other half after it.
+Only on DynamoDB Local, because moto counts no capacity. DynamoDB Local counts as documented, with
+two exceptions that these models do not meet: it adds 100 bytes to an entry of a local index, and it
+charges an index for a row that has one half of its key before a write and the other half after it.
 """
 
 from collections import Counter

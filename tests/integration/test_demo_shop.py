@@ -56,7 +56,7 @@ def test_the_demo_prints_what_matters_in_about_forty_lines() -> None:
 
 def test_the_queries_of_the_demo_print_what_it_shows(demo: Background, app: Path) -> None:
     shop = without_settings() | demo.exported()
-    lines = [line.rstrip() for line in demo.said.splitlines()]
+    lines = [line.rstrip() for line in demo.output.splitlines()]
     commands = [line for line in lines if line.startswith("$ adminview query ")]
     assert len(commands) == 2
     for command in commands:
@@ -79,7 +79,7 @@ def test_the_printed_variables_select_the_shop_in_the_folder_of_another_app(
     shop = without_settings() | demo.exported()
     assert "PYTHONPATH" not in demo.exported()
     demo.wait_for(NEXT[-1])
-    assert demo.said.rstrip().endswith("\n".join(NEXT)), "the last lines say what to type next"
+    assert demo.output.rstrip().endswith("\n".join(NEXT)), "the last lines say what to type next"
     for command in NEXT[:-1]:
         words = shlex.split(command, comments=True)[1:]
         if words == ["console"]:  # it serves until it is stopped: the tests of the console run it

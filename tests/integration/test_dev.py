@@ -135,7 +135,7 @@ def line_with(text: str, code: str) -> int:
 def test_the_first_hour(hour: Hour) -> None:
     before = hour.files()
     dev = hour.dev()
-    api, console = [line.split()[1] for line in dev.said.splitlines() if line.startswith("open ")]
+    api, console = [line.split()[1] for line in dev.output.splitlines() if line.startswith("open ")]
     with urlopen(api) as response:  # noqa: S310 - our own
         assert "open-orders" in response.read().decode()
 
@@ -146,7 +146,7 @@ def test_the_first_hour(hour: Hour) -> None:
     hour.write("invoices.py", INVOICES)
     dev.wait_for("created index ByCountry of AdminViewTable")
     dev.wait_for("rebuilt Orders: 1 item, 1 row written")
-    assert "Access patterns: new: invoices-by-country" in dev.said
+    assert "Access patterns: new: invoices-by-country" in dev.output
     assert "INVOICE#o-1" in hour.run("query", "invoices-by-country", "--country", "XX")
     with urlopen(f"{api}patterns/invoices-by-country?country=XX") as response:  # noqa: S310
         (row,) = json.load(response)["rows"]
@@ -167,7 +167,7 @@ def test_the_first_hour(hour: Hour) -> None:
 
     dev.type(CTRL_C)
     assert dev.finish() == 0
-    assert "stopped, and all tables are gone" in dev.said
+    assert "stopped, and all tables are gone" in dev.output
     assert hour.files() == before
     urls = (hour.exports["AWS_ENDPOINT_URL"], api.removesuffix("/"))
     assert [url for url in urls if listens(url)] == []
@@ -181,8 +181,8 @@ def make_mistakes_in_files(hour: Hour, dev: Terminal) -> None:
     hour.write("invoices.py", INVOICES + "\nnope\n")
     dev.wait_for("the model before this change stays until it is fixed")
     line = line_with("nope", INVOICES + "\nnope\n")
-    assert f'File "{file}", line {line}, in <module>' in dev.said
-    assert "NameError: name 'nope' is not defined" in dev.said
+    assert f'File "{file}", line {line}, in <module>' in dev.output
+    assert "NameError: name 'nope' is not defined" in dev.output
     assert f"{file}:{line}: error:" in hour.run("check")
     hour.put("Orders", **ORDER | {"orderId": "o-2", "address": "Baker Street"})
     dev.wait_for("2 rows put")
@@ -196,7 +196,7 @@ def make_mistakes_in_files(hour: Hour, dev: Terminal) -> None:
         ("import boto3", "error: imports boto3: a view does no I/O"),
         ("idle =", "warning: no access pattern uses index 'Idle'"),
     ):
-        assert f"{file}:{line_with(text, careless)}: {finding}" in dev.said
+        assert f"{file}:{line_with(text, careless)}: {finding}" in dev.output
 
     # With items: an access pattern, an index and a view that do not fit each other.
     (hour.folder / "items.jsonl").write_text(json.dumps({"source": "Orders", "item": ORDER}))
@@ -208,7 +208,7 @@ def make_mistakes_in_files(hour: Hour, dev: Terminal) -> None:
     hour.write("invoices.py", unfit)
     dev.wait_for("Access patterns: new: idle-ones")
     dev.wait_for("error: view 'invoice' is impure: its rows differ")
-    assert "warning: no row of the sample is in index 'Idle'" in dev.said
+    assert "warning: no row of the sample is in index 'Idle'" in dev.output
     output = hour.run("check", "--items-file", "items.jsonl")
     for text, finding in (
         ("invoices = ", "access pattern 'invoices-by-country' can return no row of the sample: "),
@@ -233,13 +233,13 @@ def make_mistakes_in_rows(hour: Hour, dev: Terminal) -> None:
         # A view that raises is shown with the original error.
         (BROKEN, "TypeError: string indices must be integers"),
     ):
-        start = len(dev.said)
+        start = len(dev.output)
         hour.write("invoices.py", wrong)
         dev.wait_for(meant)
         dev.wait_for("rebuilt Orders: 2 items, 2 items failed", after=start)
         line = line_with("address" if wrong is BROKEN else "yield", wrong)
-        assert f'File "lambdas/views/invoices.py", line {line}, in invoice' in dev.said[start:]
-        assert f"view 'invoice' at lambdas.views.invoices:{line}" in dev.said[start:]
+        assert f'File "lambdas/views/invoices.py", line {line}, in invoice' in dev.output[start:]
+        assert f"view 'invoice' at lambdas.views.invoices:{line}" in dev.output[start:]
 
 
 def repair(hour: Hour, dev: Terminal) -> None:
@@ -279,7 +279,7 @@ def test_data_is_loaded_and_kept_on_either_engine(hour: Hour) -> None:
     items = hour.folder / "items.jsonl"
     items.write_text(json.dumps({"source": "Orders", "item": ORDER | {"total": 9.5}}) + "\n")
     dev = hour.dev("--engine", "dynamodb-local", "--items-file", "items.jsonl", "--data", ".data")
-    assert "loaded 1 item\n" in dev.said
+    assert "loaded 1 item\n" in dev.output
     dev.wait_for("1 row put")
     hour.put("Orders", **ORDER | {"orderId": "o-2", "tags": {"a", "b"}, "raw": b"\x00"})
 
@@ -291,7 +291,7 @@ def test_data_is_loaded_and_kept_on_either_engine(hour: Hour) -> None:
 
     dev.type(CTRL_C)
     assert dev.finish() == 0
-    assert "stopped; kept 2 items in .data/items.jsonl" in dev.said
+    assert "stopped; kept 2 items in .data/items.jsonl" in dev.output
     assert java_processes() <= others
 
     # Items of a source that no view file declares wait for it, as long as it takes.
@@ -314,8 +314,8 @@ def test_a_view_file_that_is_broken_at_the_start_is_waited_for(hour: Hour) -> No
     dev = Terminal("dev", environment=hour.environment, folder=hour.folder)
     hour.terminals.append(dev)
     dev.wait_for("waiting until a view file changes")
-    assert 'File "lambdas/views/orders.py", line 1' in dev.said
-    assert "SyntaxError" in dev.said
+    assert 'File "lambdas/views/orders.py", line 1' in dev.output
+    assert "SyntaxError" in dev.output
     hour.write("orders.py", good)
     dev.wait_for("created Orders, AdminViewTable")
     dev.type(CTRL_C)

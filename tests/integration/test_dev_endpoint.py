@@ -78,13 +78,13 @@ def test_it_creates_what_is_missing_follows_it_and_ends_on_a_signal(
     put(empty, "Users", userId="u2", addresses=[{}])
     dev.wait_for("dead-lettered")
     assert dev.end(number) == 0
-    assert "created Orders, Payments, Products, Users, AdminViewTable, AdminView" in dev.said
-    assert "dead letter: Users/u2: MissingAttributeError" in dev.said
-    assert "rebuilt" not in dev.said
-    assert dev.said.endswith("stopped; the tables stay\n")
+    assert "created Orders, Payments, Products, Users, AdminViewTable, AdminView" in dev.output
+    assert "dead letter: Users/u2: MissingAttributeError" in dev.output
+    assert "rebuilt" not in dev.output
+    assert dev.output.endswith("stopped; the tables stay\n")
     (row,) = empty.scan(TableName="AdminViewTable")["Items"]
     assert row["PK"] == {"S": "USER#u1"}
-    assert "Ada" not in dev.said
+    assert "Ada" not in dev.output
 
 
 def test_the_dead_letters_are_in_a_queue_that_other_commands_find(
@@ -125,7 +125,7 @@ def test_rows_that_an_older_model_left_are_rebuilt(
     dev = run()
     dev.wait_for("removed 1 row that no view derives any more")
     assert dev.end(signal.SIGINT) == 0
-    assert "rebuilt Users: 1 item\n" in dev.said
+    assert "rebuilt Users: 1 item\n" in dev.output
     assert [row["SK"]["S"] for row in cloud.rows()] == ["PROFILE"]
 
 
@@ -138,7 +138,7 @@ def test_a_stream_that_is_off_is_named_with_the_command_that_turns_it_on(
     create(empty, table)
     dev = run()
     assert dev.finish() == 1
-    assert "table 'Orders' has no stream. Enable the stream with: aws dynamodb" in dev.said
+    assert "table 'Orders' has no stream. Enable the stream with: aws dynamodb" in dev.output
 
 
 def test_a_stream_of_the_wrong_type_is_named_with_the_way_to_replace_it(
@@ -150,7 +150,7 @@ def test_a_stream_of_the_wrong_type_is_named_with_the_way_to_replace_it(
     create(empty, table)
     dev = run()
     assert dev.finish() == 1
-    assert "'Orders' has a stream of NEW_IMAGE. A stream's view type cannot change" in dev.said
+    assert "'Orders' has a stream of NEW_IMAGE. A stream's view type cannot change" in dev.output
 
 
 def test_a_table_that_is_not_as_declared_is_named_with_both_keys(run: Run, empty: Any) -> None:
@@ -158,8 +158,10 @@ def test_a_table_that_is_not_as_declared_is_named_with_both_keys(run: Run, empty
     create(empty, source_table(Source("Orders", partition_key="other"), "Orders"))
     dev = run()
     assert dev.finish() == 1
-    assert "table 'Orders' is declared with key (CustomerId, SK), but has key (other): " in dev.said
-    assert "delete the table (aws dynamodb delete-table --table-name Orders)" in dev.said
+    assert (
+        "table 'Orders' is declared with key (CustomerId, SK), but has key (other): " in dev.output
+    )
+    assert "delete the table (aws dynamodb delete-table --table-name Orders)" in dev.output
 
 
 def without_first_index() -> dict[str, Any]:
@@ -187,7 +189,7 @@ def test_an_index_that_was_declared_since_is_added_and_gets_its_rows(run: Run, e
     put(empty, "Orders", **order(Status="PENDING"))
     dev.wait_for(" put, ")
     assert dev.end(signal.SIGINT) == 0
-    assert "Users, index GSI1 of AdminViewTable, AdminViewTableProgress\n" in dev.said
+    assert "Users, index GSI1 of AdminViewTable, AdminViewTableProgress\n" in dev.output
     assert empty.scan(TableName="AdminViewTable", IndexName="GSI1")["Count"] == 1
 
 
@@ -204,9 +206,11 @@ def test_an_index_with_another_key_is_named_with_the_way_to_replace_it(
     create(empty, other)
     dev = run()
     assert dev.finish() == 1
-    assert "index 'GSI1' is declared with key (GSI1_PK, GSI1_SK) and projection" in dev.said
-    assert "but has key (GSI1_PK, GSI2_SK) and projection" in dev.said
-    assert "or delete the table (aws dynamodb delete-table --table-name AdminViewTable)" in dev.said
+    assert "index 'GSI1' is declared with key (GSI1_PK, GSI1_SK) and projection" in dev.output
+    assert "but has key (GSI1_PK, GSI2_SK) and projection" in dev.output
+    assert (
+        "or delete the table (aws dynamodb delete-table --table-name AdminViewTable)" in dev.output
+    )
 
 
 @pytest.mark.parametrize(
@@ -221,14 +225,14 @@ def test_what_is_missing_to_reach_the_endpoint_is_reported_without_a_traceback(
 ) -> None:
     dev = run(**change)
     assert dev.finish() == 1
-    assert why in dev.said
-    assert "Traceback" not in dev.said
+    assert why in dev.output
+    assert "Traceback" not in dev.output
 
 
 def test_data_is_kept_for_an_engine_of_its_own_only(run: Run) -> None:
     dev = run("--data", ".data")
     assert dev.finish() == 2
-    assert "keeps its own data" in dev.said
+    assert "keeps its own data" in dev.output
 
 
 @pytest.mark.shop
@@ -239,7 +243,7 @@ def test_totals_are_created_and_followed_too(run: Run, empty: Any) -> None:
     put(empty, "Orders", CustomerId="u1", SK="2025-03-01#1", Total=3, Items=[], **order)
     dev.wait_for("totals: 1 row changed; 3 totals updated")
     assert dev.end(signal.SIGINT) == 0
-    assert ", AdminViewTotals" in dev.said
+    assert ", AdminViewTotals" in dev.output
     stored = empty.scan(TableName="AdminViewTotals")["Items"]
     assert {(item["PK"]["S"], item["SK"]["S"]) for item in stored} == {
         ("OrdersPerStatus.1", "PAID"),
@@ -255,4 +259,4 @@ def test_a_view_without_a_stream_is_named_if_the_model_has_totals(run: Run, empt
     create(empty, view)
     dev = run()
     assert dev.finish() == 1
-    assert "table 'AdminViewTable' has no stream. Enable the stream with: aws" in dev.said
+    assert "table 'AdminViewTable' has no stream. Enable the stream with: aws" in dev.output

@@ -1,4 +1,4 @@
-"""The doctor and real tables and queues: each engine tells in its own words what is there."""
+"""The doctor on real tables and queues: each engine describes them differently."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""The examples on real engines: what is written comes out as the answers say."""
+"""The examples on real engines: their queries return the expected rows."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Real engines that fail on the way: whatever happens, the laws hold afterwards."""
+"""Real engines with injected faults: the laws hold afterwards."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Every command that prints data, run on a shop full of hostile names: it steers no terminal."""
+"""Every command that prints data escapes hostile names: they cannot control the terminal."""
 
 import json
 import sys

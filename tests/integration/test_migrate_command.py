@@ -1,4 +1,4 @@
-"""`adminview migrate`, as it is typed, on real engines: looked at first, stopped, gone on with."""
+"""`adminview migrate` on real engines: a dry run, a run, a stop and a resumed run."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Migrations on real engines: what is set, what is guarded, and what others do meanwhile."""
+"""Migrations on real engines: what they set, their conditions, and concurrent writers."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Whatever failed, a replay brings the view back to what the sources say: on real engines."""
+"""After any failure, a replay makes the view match its sources, on real engines."""
 
 import json
 from collections.abc import Callable, Iterator

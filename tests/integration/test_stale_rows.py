@@ -1,4 +1,4 @@
-"""What a change of the views would leave in the view is found in the tables themselves."""
+"""The rows that a change of the views would leave behind are found in the tables."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -40,14 +40,14 @@ class Background:
                 self.lines.append(line)  # at once: others wait for it
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return "".join(self.lines)
 
     def wait_for(self, text: str, after: int = 0) -> None:
         """Wait until it has printed a text, *after* so many other characters."""
         end = time.monotonic() + SECONDS
-        while text not in self.said[after:]:
-            assert time.monotonic() < end, f"{text!r} is not in\n{self.said[after:]}"
+        while text not in self.output[after:]:
+            assert time.monotonic() < end, f"{text!r} is not in\n{self.output[after:]}"
             time.sleep(0.05)
 
     def end(self, number: signal.Signals) -> int:
@@ -62,7 +62,7 @@ class Background:
     def exported(self) -> dict[str, str]:
         """Return the variables that it printed for other commands."""
         self.wait_for("\nexport ")
-        (line,) = re.findall(r"^export (.*)$", self.said, re.MULTILINE)
+        (line,) = re.findall(r"^export (.*)$", self.output, re.MULTILINE)
         return dict(word.split("=", 1) for word in line.split())
 
 

@@ -103,7 +103,7 @@ class FakeQueue:
 
     def __init__(self, failures: Sequence[Exception | set[str]] = ()) -> None:
         self.bodies: list[str] = []
-        self.said: set[str] = set()
+        self.codes: set[str] = set()
         self.delays: list[Any] = []
         self.failures = list(failures)
         self.calls = 0

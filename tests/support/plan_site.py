@@ -32,7 +32,7 @@ class Site:
     deaf: bool = False  # deployments say that they went well, and did nothing
     trouble: str = ""
     stops: Callable[[str], bool] = lambda _: False
-    said: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
     code: DeployCode | None = None
     deployments: int = 0
 
@@ -44,8 +44,8 @@ class Site:
             builder=self,
             now=lambda: self.world.now,
             sleep=self.sleep,
-            stopped=lambda: any(map(self.stops, self.said)),
-            notify=self.said.append,
+            stopped=lambda: any(map(self.stops, self.notices)),
+            notify=self.notices.append,
         )
         return replace(runner, **changes)
 

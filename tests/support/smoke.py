@@ -68,7 +68,7 @@ class Answers:
 
     here: Deployment
     answers: dict[str, Any] = field(default_factory=dict)
-    made: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
     def client(self, service: str) -> Any:
         """Return the client of a service."""
@@ -84,7 +84,7 @@ class AnsweringClient:
 
     def __getattr__(self, name: str) -> Any:
         def call(**arguments: Any) -> Any:
-            self.cloud.made.append((name, arguments))
+            self.cloud.calls.append((name, arguments))
             if name in self.cloud.answers:
                 answer = self.cloud.answers[name]
                 answer = answer(**arguments) if callable(answer) else answer

@@ -1,4 +1,4 @@
-"""At a terminal, a silent command says what it is doing; elsewhere it prints nothing of that."""
+"""At a terminal, a silent command shows what it is doing; elsewhere it prints nothing about it."""
 
 from io import StringIO
 from pathlib import Path
@@ -111,6 +111,6 @@ def test_a_command_that_takes_longer_than_two_seconds_says_so_at_a_terminal(
     environment = without_settings() | {"ADMINVIEW_VIEWS": "views"}
     command = Terminal("patterns", "--json", environment=environment, folder=slow_app)
     assert command.finish() == 0
-    assert "working… " in command.said
-    assert command.said.rstrip().endswith("}")
-    assert "working" not in command.said.rpartition("\r")[2], "erased before the output"
+    assert "working… " in command.output
+    assert command.output.rstrip().endswith("}")
+    assert "working" not in command.output.rpartition("\r")[2], "erased before the output"

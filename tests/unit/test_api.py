@@ -1,4 +1,4 @@
-"""The API's routes: what they answer, what they refuse and with which words."""
+"""The API's routes: what they return, and which requests they refuse."""
 
 from typing import Any
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""Health: the alarms of the sync, read as one state; what cannot be read is unknown."""
+"""Health: the alarms of the sync as one status; an alarm that cannot be read is unknown."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""The OpenAPI document: whatever the registry declares is in it, and nothing more."""
+"""The OpenAPI document describes everything that the registry declares, and nothing else."""
 
 import json
 import re

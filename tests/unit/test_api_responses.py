@@ -1,4 +1,4 @@
-"""How answers are written: every digit kept, and never more than Lambda can carry."""
+"""Responses keep every digit, and never exceed Lambda's limit."""
 
 from decimal import Decimal
 from itertools import count

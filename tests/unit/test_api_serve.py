@@ -1,4 +1,4 @@
-"""`adminview serve` and the function itself: the same API, behind a socket and behind a gateway."""
+"""`adminview serve` and the function: the same API behind a socket and behind a gateway."""
 
 import signal
 import socket

@@ -1,4 +1,4 @@
-"""Carrying a plan out: step by step, with consent, and only as far as it goes well."""
+"""A plan is applied step by step, with confirmation, until a step fails."""
 
 import io
 import json
@@ -36,10 +36,10 @@ def site() -> Site:
 def test_warm_throughput_is_raised_once_and_before_the_first_backfill(site: Site) -> None:
     site.warm_up(WarmUp(reason="", units=4_000, table=True), stopped=lambda: False)
     assert replace(site.runner(), peak=20_000).apply({"drop index City", "drop index Older"})
-    raised = [step for step in site.said if "warm throughput" in step]
-    backfills = [step for step in site.said if "backfill" in step]
+    raised = [step for step in site.notices if "warm throughput" in step]
+    backfills = [step for step in site.notices if "backfill" in step]
     assert len(raised) == 1
-    assert site.said.index(raised[0]) < site.said.index(backfills[0])
+    assert site.notices.index(raised[0]) < site.notices.index(backfills[0])
 
 
 def test_a_plan_is_carried_out_and_says_where_it_is(site: Site) -> None:
@@ -47,8 +47,8 @@ def test_a_plan_is_carried_out_and_says_where_it_is(site: Site) -> None:
     count = len(application.plan().steps)
     assert application.apply(application.plan().destroyed)
     assert list(site.world.unmet(NEW)) == []
-    assert site.said[0] == f"step 1 of {count}: create index Newer, and wait until it is active"
-    assert site.said[-1].startswith(f"step {count} of {count}: ")
+    assert site.notices[0] == f"step 1 of {count}: create index Newer, and wait until it is active"
+    assert site.notices[-1].startswith(f"step {count} of {count}: ")
 
 
 Recorded = list[tuple[str, list[str], list[str]]]
@@ -100,7 +100,7 @@ def test_an_index_is_not_dropped_while_it_is_queried(site: Site) -> None:
 
     def read(target: Description) -> Deployed:
         facts = site.read(target)
-        dropping = bool(site.said) and "drop index Older" in site.said[-1]
+        dropping = bool(site.notices) and "drop index Older" in site.notices[-1]
         return replace(facts, api=OLD, pending={}) if dropping and next(looks) == 0 else facts
 
     with pytest.raises(PlanError, match="index Older is not dropped: it is still used by q"):
@@ -133,7 +133,7 @@ def test_a_stop_cuts_a_pause_short_and_begins_nothing_new(site: Site) -> None:
     before = site.world.now
     assert not site.runner().apply(())
     assert site.world.now == before
-    assert "wait 300 seconds" in site.said[-1]
+    assert "wait 300 seconds" in site.notices[-1]
 
 
 def run(site: Site, confirm: Callable[[str], bool] | None) -> tuple[int, str]:
@@ -157,7 +157,7 @@ def test_the_command_shows_the_plan_and_prompts_before_it_drops_anything(site: S
     assert status == UNFINISHED
     assert "drop index Older" in printed
     assert questions == ["11 steps. It will drop index City, and drop index Older. Continue?"]
-    assert site.said == []
+    assert site.notices == []
     status, printed = run(site, lambda _: True)
     assert (status, printed.splitlines()[-1]) == (
         DONE,

@@ -1,4 +1,4 @@
-"""Bulk work from this machine: threads on segments, and what people see of it."""
+"""Local bulk work: threads that work on segments, and what the command prints."""
 
 import json
 from collections import Counter

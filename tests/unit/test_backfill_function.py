@@ -1,4 +1,4 @@
-"""The bulk function: what it is asked, how it divides, and that it returns in time."""
+"""The bulk function: its events, how it divides the work, and that it returns in time."""
 
 import json
 from collections.abc import Mapping
@@ -24,8 +24,8 @@ from tests.support.totals_lab import TotalsLab, group, groups_of
 
 
 @dataclass
-class Response:
-    """An observer that remembers."""
+class RecordingObserver:
+    """Records the reported segments."""
 
     segments: list[Any] = field(default_factory=list)
 
@@ -41,13 +41,13 @@ class Function:
     """The function on tables in memory."""
 
     world: World = field(default_factory=World)
-    told: Response = field(default_factory=Response)
+    observer: RecordingObserver = field(default_factory=RecordingObserver)
     rates: list[Any] = field(default_factory=list)
     checked: list[str] = field(default_factory=list)
     refusal: str = ""
 
     def __call__(self, seconds: Any = 900, **event: Any) -> Any:
-        observer: Any = self.told
+        observer: Any = self.observer
         context = Context(int(seconds * 1000))
         return run_step(event, context, BulkDependencies(self._make, self._check, observer, Mock()))
 
@@ -101,7 +101,7 @@ def test_every_segment_is_an_event_that_the_function_takes_and_so_is_the_end_of_
     assert function(**begun["finish"]) == {}, "it is finished already"
     assert function.world.bulk.built(deadline=never())[RUN]["counts"] == {"items": 10, "rows": 10}
     assert function.world.records() == []
-    assert len(function.told.segments) == 3
+    assert len(function.observer.segments) == 3
 
 
 def test_budgets_are_divided_among_those_that_work_at_once(function: Function) -> None:
@@ -263,7 +263,7 @@ def test_a_verification_is_two_runs_one_after_the_other(
     assert report.total["repaired" if repair else "left"] == 11
     assert bool(function.world.view) is repair
     assert function.checked == [], "no stream need be read"
-    logged = json.dumps(function.told.segments)
+    logged = json.dumps(function.observer.segments)
     assert "t0" not in logged, "no key is logged"
     assert executed(function, **event, sources=["Notes"]) == ["verify/Notes", "verify-rows/Notes"]
 
@@ -279,7 +279,7 @@ def test_a_verification_of_totals_is_three_runs_one_after_the_other() -> None:
     assert runs == [f"verify-totals{phase}/*" for phase in ("", "-sums", "-comparison")]
     report = Verification(lab.bulk, kind=VERIFY_TOTALS).report(deadline=never())
     assert groups_of(report) == {("north", "day-1")}
-    assert "day-1" not in json.dumps(function.told.segments), "no key is logged"
+    assert "day-1" not in json.dumps(function.observer.segments), "no key is logged"
     with pytest.raises(SettingsError, match="rows of all sources contribute to a total"):
         function(step="begin", task="verify-totals", sources=["Orders"])
     lab.db.tables[PROGRESS].clear()

@@ -1,4 +1,4 @@
-"""The benchmark of totals compares programs that keep the same totals, and says what it found."""
+"""The benchmark of totals compares programs that keep the same totals, and states its results."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A budget is kept by all invocations together, of all segments, one after the other."""
+"""All invocations of a run share its budget, concurrent and successive ones."""
 
 import json
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Backfill: rows are filled in, what is right is left alone, and one bad item harms nobody."""
+"""A backfill writes missing rows, leaves correct ones, and a bad item affects no other."""
 
 import json
 from typing import Any

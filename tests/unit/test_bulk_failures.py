@@ -1,4 +1,4 @@
-"""Letters of bulk work name every row that a repair must look at."""
+"""Dead letters of bulk work name every row that a repair must check."""
 
 import json
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""Runs: begun, gone on with, begun anew, ended; and what others left is put right first."""
+"""Runs begin, resume, start over and end; intents of abandoned runs are recovered first."""
 
 from contextlib import suppress
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Sweep: rows go if nothing derives them, and never for their age alone."""
+"""A sweep deletes rows that nothing derives, and none because of its age."""
 
 import json
 

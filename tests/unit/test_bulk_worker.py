@@ -1,4 +1,4 @@
-"""One worker on one segment: killed anywhere, in two pairs of hands, or refused by AWS."""
+"""A worker on one segment: killed at any moment, replaced by another, or refused by AWS."""
 
 from itertools import combinations_with_replacement, pairwise
 from typing import Any

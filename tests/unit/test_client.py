@@ -1,4 +1,4 @@
-"""`connect` finds what it is told to; errors of the Python API say what to do."""
+"""`connect` finds the deployment or engine; errors of the Python API state what to do."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the console knows of a deployment, and what it says about the rest."""
+"""The status of a deployment in the console; what cannot be measured is unknown."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime

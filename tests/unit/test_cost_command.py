@@ -1,4 +1,4 @@
-"""`adminview cost` of a load that is described: in options, in a file, or by a sample."""
+"""`adminview cost` of a described load: in options, in a file, or by a sample."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What must hold of every bill, whatever the load."""
+"""What holds for every bill, whatever the load."""
 
 from dataclasses import asdict, replace
 from json import dumps, loads

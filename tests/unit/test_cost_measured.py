@@ -1,4 +1,4 @@
-"""`adminview cost --measured`: what CloudWatch and DynamoDB counted, and what they did not."""
+"""`adminview cost --measured`: what CloudWatch and DynamoDB counted, and what is assumed."""
 
 import json
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a load takes is counted by the same rules as DynamoDB and Lambda bill it."""
+"""Estimates follow the rules by which DynamoDB and Lambda bill."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Letters reach the queue, or come back to be reported."""
+"""Dead letters reach the queue, or are returned as unsent."""
 
 from typing import Any, cast
 
@@ -19,7 +19,7 @@ def send(
 ) -> list[OutgoingLetter]:
     post = DeadLetterProducer(cast("Any", queue), "queue", NO_WAIT)
     unsent, codes = post.send(to_send, deadline=Deadline.after(seconds))
-    queue.said = codes
+    queue.codes = codes
     return unsent
 
 
@@ -53,7 +53,7 @@ def test_dead_letters_that_a_queue_refuses_for_good_are_returned_at_once(code: s
     queue = FakeQueue([refusal(code, "SendMessageBatch")])
     assert send(queue, letters(3)) == letters(3)
     assert queue.calls == 1
-    assert queue.said == {code}
+    assert queue.codes == {code}
 
 
 def test_dead_letters_that_are_not_sent_by_the_deadline_are_returned() -> None:

@@ -1,4 +1,4 @@
-"""Letters are read back as they were written, and nothing else passes for one."""
+"""Dead letters are read as they were written; other messages are rejected."""
 
 import json
 from datetime import UTC, datetime

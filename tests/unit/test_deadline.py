@@ -1,4 +1,4 @@
-"""Deadlines: each goes by its own clock, and a lease by one that does not stop."""
+"""Deadlines: each has its own clock, and that of a lease never stops."""
 
 import time
 

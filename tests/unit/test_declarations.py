@@ -1,4 +1,4 @@
-"""Declarations that contradict themselves or each other are refused, with both sides named."""
+"""Declarations that contradict themselves or each other are refused; the error names both."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A record is read whole and routed exactly, or set aside with the reason."""
+"""A record is decoded completely and routed by its exact table name, or dead-lettered."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is deployed, as stacks and tables tell it."""
+"""Read the deployed model from stacks and tables."""
 
 import json
 from dataclasses import replace

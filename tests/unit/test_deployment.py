@@ -1,4 +1,4 @@
-"""A deployment is found by the outputs of its stacks, or it is said what is missing."""
+"""A deployment is found by the outputs of its stacks; the error names what is missing."""
 
 import json
 from collections.abc import Mapping

@@ -30,11 +30,11 @@ class Lab:
 
     items: Sequence[SampleItem] = ()
     findings: list[ModelFinding] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
     derived: int = 0
 
     def __post_init__(self) -> None:
-        self.checks = ItemChecks(lambda _: self.items, self.said.append, self.find)
+        self.checks = ItemChecks(lambda _: self.items, self.lines.append, self.find)
 
     def find(self, _: Registry, items: Sequence[SampleItem]) -> list[ModelFinding]:
         assert items == self.items
@@ -43,11 +43,11 @@ class Lab:
 
     def look(self, sources: frozenset[str]) -> list[str]:
         """Look twice, as the first look only sees that something changes."""
-        del self.said[:]
+        del self.lines[:]
         self.checks.look(registry(), sources)
-        assert self.said == []
+        assert self.lines == []
         self.checks.look(registry(), sources)
-        return self.said
+        return self.lines
 
 
 def items(number: int = 2) -> list[SampleItem]:
@@ -57,7 +57,7 @@ def items(number: int = 2) -> list[SampleItem]:
 def test_each_finding_is_printed_once_and_an_accidental_one_is_a_warning() -> None:
     lab = Lab(items(), [finding("impure"), finding("pattern"), finding("empty-index")])
     assert lab.look(NONE) == [
-        "checked the views with 2 items of the tables as a sample:",
+        "checked the views with 2 items of the source tables:",
         "views/a.py:1: error: it is wrong",
         "views/a.py:1: warning: it is wrong",
         "views/a.py:1: warning: it is wrong",

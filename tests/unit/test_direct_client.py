@@ -93,10 +93,10 @@ def test_all_else_is_left_to_one_client() -> None:
     class Client:
         """A client that can describe."""
 
-        made = 0
+        created = 0
 
         def __init__(self) -> None:
-            Client.made += 1
+            Client.created += 1
 
         def describe_table(self, **request: Any) -> Any:
             return request
@@ -104,7 +104,7 @@ def test_all_else_is_left_to_one_client() -> None:
     client: Any = DynamoDbHttpClient(cast("Any", Sent()), cast("Any", Client))
     for _ in range(2):
         assert client.describe_table(TableName=TABLE) == {"TableName": TABLE}
-    assert Client.made == 1
+    assert Client.created == 1
 
 
 def test_what_is_no_json_is_refused_before_anything_is_sent() -> None:

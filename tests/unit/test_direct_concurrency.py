@@ -1,4 +1,4 @@
-"""Calls that are under way at once: each has its own answer, and none outlives the batch."""
+"""Concurrent calls: each gets its own response, and none outlives the batch."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""A response to a read is checked against what was asked."""
+"""A response to a read is compared with its request."""
 
 import json
 from typing import Any

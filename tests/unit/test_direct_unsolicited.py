@@ -1,4 +1,4 @@
-"""A response that nobody asked for is never taken for the response to another request."""
+"""An unsolicited response is never taken for the response to another request."""
 
 import json
 import select

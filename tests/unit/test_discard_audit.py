@@ -1,4 +1,4 @@
-"""What was discarded stays written down."""
+"""Discarded dead letters are recorded in the audit file."""
 
 import json
 import os

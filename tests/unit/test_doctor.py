@@ -1,4 +1,4 @@
-"""A deployment in order is found so; one thing broken is found, named, and told how to mend."""
+"""The doctor finds nothing wrong with a sound deployment, and each fault with its correction."""
 
 import json
 from collections.abc import Callable

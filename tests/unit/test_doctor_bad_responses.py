@@ -1,4 +1,4 @@
-"""Whatever answers instead of AWS, and whoever asks: there are findings, and no trace."""
+"""The doctor reports findings, not tracebacks, for any response and any credentials."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Roles are told from what they were deployed with: too little, too much, or refused from above."""
+"""Roles are compared with the deployed permissions: missing, added, or denied by a boundary."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What looks in order and is not: something is lost, or was put beside what was deployed."""
+"""Faults without a symptom: lost records, and changes made by hand."""
 
 import json
 from collections.abc import Callable

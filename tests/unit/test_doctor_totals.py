@@ -1,4 +1,4 @@
-"""What is wrong with deployed totals is found, named, and told how to mend."""
+"""The doctor finds what is wrong with deployed totals, and prints the correction."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What AWS does not tell is unknown, and the rest is looked at all the same."""
+"""A check that AWS does not allow is unknown; the others still run."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Two spellings of one value are the same; two values never are."""
+"""Two representations of one value are equal; two values never are."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""What becomes of a batch after each answer, and the letter it ends in."""
+"""The batches that follow each response, and the on-failure message at the end."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which records a function is given at once, and how its answer is read."""
+"""Which records are delivered together, and how the response is parsed."""
 
 from typing import Any
 

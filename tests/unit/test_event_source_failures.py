@@ -1,4 +1,4 @@
-"""What becomes of records that a function cannot take."""
+"""Failing records are retried, split and given up as Lambda does."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Polling, draining and running; and that every record is settled, whatever happens."""
+"""Polling, draining and running: every record is settled, whatever fails."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Shards are read parents first, and nothing that is lost is lost in silence."""
+"""Parent shards are read first, and lost records are reported."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The stories of changing models can be played by anybody."""
+"""The examples of model changes run as documented."""
 
 import os
 import subprocess

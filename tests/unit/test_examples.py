@@ -1,4 +1,4 @@
-"""The examples are whole, and their key rules hold when a question is declared and asked."""
+"""The examples are complete, and their key rules hold for declarations and queries."""
 
 import ast
 import os

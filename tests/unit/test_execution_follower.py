@@ -1,4 +1,4 @@
-"""Bulk work on AWS, followed from here: how far it is, what it came to, and why it failed."""
+"""Progress, result and failure of an execution of the state machine."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""A fingerprint moves with what derives rows, and with nothing else."""
+"""A fingerprint changes with the code that derives rows, and with nothing else."""
 
 import ast
 import threading

@@ -1,4 +1,4 @@
-"""A call that ended without a response may still arrive: a letter has its items checked later."""
+"""A call without a response may still arrive: an in-doubt dead letter has its items checked."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""`adminview init` generates the app that an adopter owns, and nothing over what is there."""
+"""`adminview init` generates the app that an adopter owns, and overwrites nothing."""
 
 import subprocess
 import sys

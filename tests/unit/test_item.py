@@ -1,4 +1,4 @@
-"""Items decode what is touched, and hand on the rest as it is."""
+"""Items decode the attributes that are read, and pass the others through."""
 
 from datetime import date
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""An item has one name; what only looks like it is nobody's."""
+"""An item has one owner string; similar strings name no item."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""An update of a source item is tried while that can help, and no longer."""
+"""An update of a source item is retried only while a retry can succeed."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""JSON is spelled and read alike with orjson and without it."""
+"""JSON is written and parsed alike with orjson and without it."""
 
 import json
 from dataclasses import dataclass

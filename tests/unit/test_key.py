@@ -1,4 +1,4 @@
-"""Keys made of parts: different parts give different keys, and templates write them alike."""
+"""Different parts give different keys, and templates escape them like `key`."""
 
 from collections.abc import Callable
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""A choice takes the letters that have all it asks for."""
+"""A filter matches the dead letters that have all its fields."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A client on a budget: what is consumed is spent, and a table that throttles is left alone."""
+"""A client with a budget: consumed units are spent, and a throttled table is not called."""
 
 from contextlib import suppress
 from threading import Event, Lock

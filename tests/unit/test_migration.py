@@ -1,4 +1,4 @@
-"""A migration says what to set and when, and nothing of the item to anybody."""
+"""A migration returns what to set and under which condition; errors quote no item."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""What differs between two models, and nothing else, is a change."""
+"""Differences between two models, and nothing else, are changes."""
 
 from collections.abc import Callable
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""The model does not move without its lock and a reason."""
+"""The model changes only with its lock and a reason."""
 
 import json
 from copy import deepcopy

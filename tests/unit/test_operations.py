@@ -1,4 +1,4 @@
-"""What operators set and see: settings, log lines, metrics."""
+"""Settings, log lines and metrics, as operators use them."""
 
 import json
 import subprocess

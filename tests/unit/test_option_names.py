@@ -1,4 +1,4 @@
-"""Options of different commands: one name for one thing."""
+"""Options of different commands: one name per concept."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What others wrote is shown as text: it steers no terminal, and is no markup and no formula."""
+"""Foreign text is printed as text: no control characters, no markup, no formulas."""
 
 import json
 import sys

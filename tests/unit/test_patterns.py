@@ -1,4 +1,4 @@
-"""Access patterns are checked when they are declared and when they are asked."""
+"""Access patterns are checked when they are declared and when they are queried."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""The queue can be looked through, and is afterwards as it was."""
+"""Browsing the queue leaves it unchanged."""
 
 from typing import Any
 

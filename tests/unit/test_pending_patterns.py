@@ -1,4 +1,4 @@
-"""A question that is being built is refused, or asked of an older index; never half answered."""
+"""An access pattern that is not ready is rejected, or served by an older index."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace

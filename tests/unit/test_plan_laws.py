@@ -1,4 +1,4 @@
-"""Whatever two models a plan leads from and to, and wherever it stops, its laws hold."""
+"""The laws hold for a plan between any two models, wherever it stops."""
 
 import json
 from dataclasses import replace

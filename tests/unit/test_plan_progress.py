@@ -1,4 +1,4 @@
-"""What a plan notes in the progress table, and what it reads there."""
+"""What a plan writes to the progress table, and reads there."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Files that name customers' keys are for their owner alone."""
+"""Only their owner may read files that contain keys of customers."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""A record of bulk work is never deleted or written over by one who knows only an older one."""
+"""A worker with an outdated record can neither delete nor overwrite a newer one."""
 
 from dataclasses import replace
 from typing import Any, cast

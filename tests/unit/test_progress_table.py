@@ -1,4 +1,4 @@
-"""The progress table: one holder at a time, whatever is lost on the way."""
+"""The progress table: one lease holder at a time, whatever calls are lost."""
 
 from collections import Counter
 from dataclasses import replace

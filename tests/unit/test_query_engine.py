@@ -1,4 +1,4 @@
-"""Questions are answered in pages: each row once, in order, however many shards there are."""
+"""Queries return pages: each row once, in order, for any number of shards."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""Repairs from this machine end soon after other code is deployed."""
+"""Local repairs stop soon after other code is deployed."""
 
 import os
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Reconcile makes an item's rows what its source says, whatever is between them."""
+"""Reconcile makes an item's rows match its source, whatever happens in between."""
 
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Whatever a view meets is told without a word of the item."""
+"""Errors of views are described without any value of the item."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A replay reconciles what letters name, and loses none of them on the way."""
+"""A replay reconciles the items of dead letters, and loses none of them."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The replay function: an event says which letters, the answer says what became of them."""
+"""The replay function: its event selects dead letters, its result counts their outcomes."""
 
 import json
 from io import StringIO

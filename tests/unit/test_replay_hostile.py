@@ -1,4 +1,4 @@
-"""Nothing that stands in a queue or befalls it stops a replay, or loses a letter."""
+"""No message and no failure of the queue stops a replay or loses a dead letter."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What customers typed is shown as text, and does nothing else."""
+"""Text of customers is printed as text."""
 
 import json
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""A command that is told to stop, stops; and nothing else is changed by it."""
+"""After a signal, a command begins no new work, and finishes what is running."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The laws, over histories in which anything may happen at any call: see `tests.simulator`."""
+"""The laws hold in histories with random faults at every call: see `tests.simulator`."""
 
 from collections import Counter
 from typing import Any

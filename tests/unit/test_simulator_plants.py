@@ -1,4 +1,4 @@
-"""The simulation bites: what looks harmless and is wrong breaks a law in it, and soon."""
+"""The simulator catches plausible but wrong variants of the code quickly."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The simulator's tables show what DynamoDB may show, and take what it takes."""
+"""The simulator's tables return and accept what DynamoDB may return and accepts."""
 
 from typing import Any
 

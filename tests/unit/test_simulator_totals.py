@@ -1,4 +1,4 @@
-"""Law 8 over histories in which anything may happen at any call: see `totals_history`."""
+"""Law 8 holds in histories with random faults at every call: see `totals_history`."""
 
 from collections import Counter
 from decimal import Decimal

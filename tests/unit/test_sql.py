@@ -1,4 +1,4 @@
-"""A statement is one SELECT that is understood, or it is not sent."""
+"""A statement is sent only if it is parsed as one SELECT."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A question that stays must not show rows that a change leaves behind."""
+"""An access pattern that is kept must not return rows that a change leaves behind."""
 
 import pytest
 

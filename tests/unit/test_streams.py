@@ -1,4 +1,4 @@
-"""Records are read from the stream again, exactly those of a stretch."""
+"""The records of a range are read from the stream again, and no others."""
 
 from collections.abc import Sequence
 from contextlib import suppress

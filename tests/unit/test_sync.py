@@ -1,4 +1,4 @@
-"""The handler under each fault: what is written, what is reported, what is set aside."""
+"""The handler under each fault: rows written, record reported, dead letters sent."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The cost of thinking: one pass, bounded memory, nothing quadratic. Counted, not timed."""
+"""The sync takes one pass and bounded memory. Counted, not timed."""
 
 import sys
 import tracemalloc

@@ -1,4 +1,4 @@
-"""A batch of records comes to these writes, letters and fates."""
+"""The writes, dead letters and outcomes that a batch of records leads to."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What CreateTable is told follows from the registry."""
+"""The arguments of CreateTable follow from the registry."""
 
 from collections.abc import Iterator
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""The totals function: what it takes, what it answers, and what it reports."""
+"""The totals function: its events, its responses and its reports."""
 
 import json
 from collections.abc import Mapping

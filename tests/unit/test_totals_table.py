@@ -1,4 +1,4 @@
-"""Each change is added to its total exactly once, whatever becomes of the calls."""
+"""Each change is added to its total exactly once, whatever calls fail."""
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal

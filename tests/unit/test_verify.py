@@ -1,4 +1,4 @@
-"""Verification: what differs is found, what is in flight is not, and a repair mends it."""
+"""A verification finds differences, ignores changes in flight, and repairs."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""`adminview verify`: its exit status, its words, and how it goes on after a stop."""
+"""`adminview verify`: its exit status, its output, and how it resumes."""
 
 import json
 from itertools import count

@@ -1,4 +1,4 @@
-"""The scheduled verification: counts and a drift metric, no keys, and no good news half seen."""
+"""The scheduled verification: counts and a drift metric, no keys, no success when incomplete."""
 
 import json
 from itertools import count

@@ -1,4 +1,4 @@
-"""A verification in time: grace, items that move, bounded memory, and the budget."""
+"""A verification in time: grace period, changing items, bounded memory, budget."""
 
 from itertools import count
 from typing import Any

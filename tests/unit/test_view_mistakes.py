@@ -1,4 +1,4 @@
-"""A view that yields something wrong is told what was probably meant, with its line."""
+"""An error of a view suggests the correction and names the line."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Writes reach the table once each, whatever BatchWriteItem does to them on the way."""
+"""Each write reaches the table once, whatever BatchWriteItem leaves unprocessed."""
 
 import gc
 import threading

@@ -1,4 +1,4 @@
-"""The wheel and the sdist hold the library and nothing else, and work in an app's folder."""
+"""The wheel and the sdist contain only the library, and work in the folder of an app."""
 
 import os
 import re

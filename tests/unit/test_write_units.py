@@ -1,4 +1,4 @@
-"""What a write takes of the table, and of each index that it reaches."""
+"""The write units that a write consumes in the table and in each index."""
 
 from typing import Any
 

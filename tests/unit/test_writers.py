@@ -1,4 +1,4 @@
-"""Both ways send the same, and one of them is taken where the environment allows it."""
+"""Both writers send the same requests, and the environment decides which one is used."""
 
 import json
 import os
