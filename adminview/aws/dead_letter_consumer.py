@@ -36,7 +36,7 @@ class Waiting:
     delayed: int
 
     @property
-    def resting(self) -> int:
+    def invisible(self) -> int:
         """The number of dead letters that are invisible now."""
         return self.taken + self.delayed
 

@@ -88,7 +88,7 @@ class Build:
         progress = CompletionMarkers(self.bulk.progress, self.bulk.now)
         until = max(self._builds.read().begins, progress.busy_until(sources, self.bulk.model))
         if (wait := until - self.bulk.now()) > 0:
-            msg = f"functions of the model before may still write rows for {wait:.0f} seconds"
+            msg = f"functions of the previous model may still write rows for {wait:.0f} seconds"
             raise TooEarlyError(msg)
 
     def _check_streams(self, sources: list[str]) -> None:

@@ -57,7 +57,7 @@ class SegmentWorker:
         self.meter.add_debt(record.paid_at - self.progress.now())
         if not record.done:
             record = self._work(SegmentSession(self, record, end, began))
-        self._rest(end)
+        self._await_budget(end)
         return record
 
     def _work(self, session: "SegmentSession") -> SegmentState:
@@ -65,7 +65,7 @@ class SegmentWorker:
             while session.record.intent and not self._over(session.end) and session.wait():
                 pass
             session.recover()
-            self._turn_pages(session)
+            self._process_pages(session)
         except ServiceError:
             if not session.record.intent:
                 with suppress(ServiceError, SegmentTakenError):
@@ -79,15 +79,15 @@ class SegmentWorker:
         record = self.progress.take_over(state, deadline=end.within(ALIVE_SECONDS))
         session = SegmentSession(self, record, end, began)
         session.recover()
-        self._rest(end)
+        self._await_budget(end)
         return session.record
 
-    def _rest(self, end: Deadline) -> None:
+    def _await_budget(self, end: Deadline) -> None:
         """Wait until the budget covers what was used: the next worker may not know of the debt."""
         while not self._over(end) and (owed := self.meter.wait_seconds) > 0:
             self.sleep(min(owed, NAP_SECONDS))
 
-    def _turn_pages(self, session: "SegmentSession") -> None:
+    def _process_pages(self, session: "SegmentSession") -> None:
         while not session.record.done and not self._over(session.end):
             if session.wait():
                 continue
@@ -95,13 +95,13 @@ class SegmentWorker:
                 self.watch(session.record)
             elif session.must_wait:
                 session.nap(NAP_SECONDS)
-            elif self._turn_page(session):
+            elif self._process_page(session):
                 self.watch(session.record)
                 session.check_failures()
             else:
                 session.nap(RETRY_SECONDS)
 
-    def _turn_page(self, session: "SegmentSession") -> bool:
+    def _process_page(self, session: "SegmentSession") -> bool:
         """Process the next page; return False if the shared budget does not allow one now."""
         most, before = self.task.max_items, session.record.counts["items"]
         limit = self.meter.begin_page(most)

@@ -43,7 +43,7 @@ Key = Annotated[
 OlderThan = Annotated[
     float | None,
     typer.Option(
-        help="Only changes made longer ago than this, such as 90s, 15m, 2h or 7d.",
+        help="Only dead letters about changes older than this, such as 90s, 15m, 2h or 7d.",
         parser=seconds,
         metavar="TIME",
     ),
@@ -51,7 +51,7 @@ OlderThan = Annotated[
 NewerThan = Annotated[
     float | None,
     typer.Option(
-        help="Only changes made within this time, such as 90s, 15m, 2h or 7d.",
+        help="Only dead letters about changes within this time, such as 90s, 15m, 2h or 7d.",
         parser=seconds,
         metavar="TIME",
     ),

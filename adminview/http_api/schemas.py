@@ -121,7 +121,7 @@ def index_keys(required: Sequence[Attribute], optional: Sequence[Attribute] = ()
 def total_data(total: Total) -> Schema:
     """Return the schema of one total: its group, the count of rows, sums and averages."""
     members: dict[str, Schema] = {attribute.name: TEXT for attribute in total.group}
-    members[COUNT] = {"type": "integer", "minimum": 1, "description": "How many rows are in it."}
+    members[COUNT] = {"type": "integer", "minimum": 1, "description": "Number of rows."}
     for sum_ in total.sums:
         members[sum_.name] = AMOUNT
         members[AVERAGE + sum_.name] = AMOUNT
@@ -165,7 +165,7 @@ COMPONENTS: Final[dict[str, Schema]] = {
     "ParameterType": one_of([*TYPES.values()]),
     "ParameterHint": {
         **one_of([*HINTS]),
-        "description": "Which kind of time the name suggests; any text is allowed.",
+        "description": "The kind of time that the parameter's name suggests; any text is valid.",
     },
     "Parameter": shape(
         {
@@ -173,7 +173,7 @@ COMPONENTS: Final[dict[str, Schema]] = {
             "type": reference("ParameterType"),
             "required": {"type": "boolean"},
             "hint": or_null("ParameterHint"),
-            "condition": {**TEXT, "description": "The condition that it belongs to."},
+            "condition": {**TEXT, "description": "The key condition that uses the parameter."},
         }
     ),
     "Pattern": shape(
@@ -184,14 +184,17 @@ COMPONENTS: Final[dict[str, Schema]] = {
             "conditions": list_of(TEXT),
             "shows": list_of(TEXT),
             "joins": list_of(TEXT),
-            "total": {**MAYBE_TEXT, "description": "The total that it reads; null for rows."},
+            "total": {
+                **MAYBE_TEXT,
+                "description": "The total that it returns; null if it returns rows.",
+            },
             "ranked": {
                 "type": "boolean",
-                "description": "Whether totals come in the order of their ranks.",
+                "description": "Whether totals are sorted by rank.",
             },
             "group": {**list_of(TEXT), "description": "The attributes of a total's group."},
             "sums": {**list_of(TEXT), "description": "The sums of a total."},
-            "rankedBy": {**MAYBE_TEXT, "description": "What the total's groups are ranked by."},
+            "rankedBy": {**MAYBE_TEXT, "description": "The sum, or count, that orders a ranking."},
             "index": MAYBE_TEXT,
             "order": reference("SortOrder"),
             "consistent": {"type": "boolean"},

@@ -28,7 +28,7 @@ class Source:
 
     def __init__(self, name: str, partition_key: Spec, sort_key: Spec | None = None) -> None:
         if not TABLE_NAME.fullmatch(name):
-            msg = f"source {name!r}: a table's name has 3 to 255 characters of A-Z a-z 0-9 _ . -"
+            msg = f"source {name!r}: a name must have 3 to 255 characters of A-Z a-z 0-9 _ . -"
             raise DeclarationError(msg)
         if name == UNKNOWN:
             msg = (

@@ -24,8 +24,8 @@ from adminview.sync.derive import derive
 class Verdict(StrEnum):
     """How a row compares with its source. The values are printed."""
 
-    EQUAL = "equal to what the source says now"
-    DIFFERENT = "different from what the source says now"
+    EQUAL = "equal to what the source item derives now"
+    DIFFERENT = "different from what the source item derives now"
     ORPHANED = "orphaned: the item it names does not derive it"
     FAILING = "unknown: the view of its item raises"
     UNOWNED = "orphaned: it names no item of a declared source"
@@ -130,7 +130,7 @@ def _difference(plan: ReconcilePlan, key: RowKey) -> Iterator[str]:
     if key not in plan.expected or key in plan.puts:
         actual, expected = _lines(plan.current.get(key)), _lines(plan.expected.get(key))
         yield from unified_diff(
-            actual, expected, "the row", "what the source says", lineterm="", n=1
+            actual, expected, "the row", "what the source item derives", lineterm="", n=1
         )
 
 

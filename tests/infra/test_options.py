@@ -1,4 +1,4 @@
-"""What the context asks for is understood in both its forms, or refused with a remedy."""
+"""Options of the context are accepted as JSON and as text, or refused with the correction."""
 
 import json
 from typing import Any
@@ -140,8 +140,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a list of tags": ({"tags": ["team"]}, f"found list; {OBJECT}"),
     "our own tag": ({"tags": {"stage": "x"}}, "'stage' is set already, to 'dev'"),
     "a tag of AWS's": ({"tags": {"aws:team": "shop"}}, "not beginning with aws:"),
-    "a tag that is a number": ({"tags": {"team": 7}}, "'team' is 7; it is a text of 1 to 256"),
-    "an empty tag": ({"tags": {"team": ""}}, "'team' is ''; it is a text of 1 to 256"),
+    "a tag that is a number": ({"tags": {"team": 7}}, "'team' is 7; it must be a text of 1 to 256"),
+    "an empty tag": ({"tags": {"team": ""}}, "'team' is ''; it must be a text of 1 to 256"),
     "too many tags": ({"tags": {f"t{n}": "x" for n in range(49)}}, "AWS allows 50, and 2 of them"),
 }
 

@@ -1,4 +1,4 @@
-"""The commands an operator repairs with, run as they are typed, on real engines."""
+"""The commands for repairs, run as they are typed, on real engines."""
 
 import json
 from pathlib import Path
@@ -211,7 +211,7 @@ def test_a_row_that_is_right_is_explained(shop: LocalCloud) -> None:
     assert explained.exit_code == 0
     for part in ("Users/user-123", "profile in tests.support.views.users", "ADDRESS#home"):
         assert part in explained.stdout
-    assert "equal to what the source says now" in explained.stdout
+    assert "equal to what the source item derives now" in explained.stdout
     assert "none: the row is up to date" in explained.stdout
     (profile,) = [row for row in shop.rows() if row["SK"]["S"] == "PROFILE"]
     assert profile["_seq"]["S"] in explained.stdout
@@ -221,14 +221,14 @@ def test_a_row_that_differs_is_explained_line_by_line(shop: LocalCloud) -> None:
     tamper(shop, ROW, data={"M": {"name": {"S": "Grace"}}})
     explained = adminview("explain", *ROW)
     assert explained.exit_code == 1
-    assert "different from what the source says now" in explained.stdout
+    assert "different from what the source item derives now" in explained.stdout
     assert any(line.startswith("-") and "Grace" in line for line in explained.stdout.splitlines())
     assert any(line.startswith("+") and "Ada" in line for line in explained.stdout.splitlines())
     assert "s since that change" in explained.stdout
     assert adminview("reconcile", "Users", "user-123").exit_code == 0
     again = parsed("explain", *ROW)
     assert again["written by"].startswith("a reconcile of ")
-    assert again["this row is"] == "equal to what the source says now"
+    assert again["this row is"] == "equal to what the source item derives now"
 
 
 def test_a_row_that_should_not_be_there_is_explained(shop: LocalCloud) -> None:

@@ -1,4 +1,4 @@
-"""Letters are taken up, deleted and put back, ten at a time, while there is time."""
+"""Dead letters are received, deleted and made visible again, ten per call, until the deadline."""
 
 from typing import Any, cast
 
@@ -144,4 +144,4 @@ def test_dead_letters_are_counted_by_where_they_are() -> None:
 
     counted = consumer(Counted()).count(deadline=soon())
     assert counted == Waiting(ready=1, taken=2, delayed=3)
-    assert counted.resting == 5
+    assert counted.invisible == 5

@@ -125,7 +125,11 @@ def test_files_that_appear_and_disappear_are_changes(files: ViewFiles, app: Path
         ("x = 1\nx = nope\n", 2, "NameError: name 'nope' is not defined"),
         ("def order(:\n", 1, "SyntaxError: invalid syntax"),
         ("\n\nimport sys\nsys.exit(3)\n", 4, "SystemExit: 3"),
-        ("from adminview import Source\nSource('x', 'id')\n", 2, "a table's name has 3 to 255"),
+        (
+            "from adminview import Source\nSource('x', 'id')\n",
+            2,
+            "a name must have 3 to 255",
+        ),
         ("from ourapp.absent import x\n", 1, "No module named 'ourapp.absent'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A call whose response may have been another's is found out later, and its items are reported."""
+"""A call that may have got the response of another call is detected later and reported."""
 
 import json
 import random
@@ -159,7 +159,7 @@ def refuse_all(request: Request) -> object:
 
 def arrived(direct: HttpClient) -> bool:
     """Wait until bytes have arrived on a kept connection."""
-    sockets = [connection._socket for connection in (*direct._idle, *direct._resting)]
+    sockets = [connection._socket for connection in (*direct._idle, *direct._waiting)]
     return bool(select.select(sockets, [], [], 20)[0])
 
 
@@ -308,7 +308,7 @@ def test_what_is_remembered_is_bounded_and_connections_are_used_again_after_a_re
         direct = make_http_client(server.url, (20.0, 0.3))
         doubted(direct, *"abcdefgh")
         assert server.connections == 3
-        assert [len(connection.unproven) for connection in (*direct._resting, *direct._idle)] == [
+        assert [len(connection.unproven) for connection in (*direct._waiting, *direct._idle)] == [
             3,
             3,
             2,
@@ -317,7 +317,7 @@ def test_what_is_remembered_is_bounded_and_connections_are_used_again_after_a_re
         doubted(direct, *"ijklm")
         assert server.connections == 3
         assert (
-            sum(len(connection.unproven) for connection in (*direct._resting, *direct._idle)) == 5
+            sum(len(connection.unproven) for connection in (*direct._waiting, *direct._idle)) == 5
         )
 
 

@@ -166,7 +166,7 @@ def test_the_epoch_that_answers_is_declared_until_the_new_one_is_complete() -> N
     for _ in range(2):
         world.carry_out(world.plan(REBUILT).steps[0], REBUILT)
     assert world.plan(ENDED).refusals[0] == (
-        "total 'DailySales' still answers from epoch 1: declare epoch_was=1 until epoch 2 is "
+        "queries of total 'DailySales' still return epoch 1: declare epoch_was=1 until epoch 2 is "
         "complete"
     )
 
@@ -206,7 +206,7 @@ def test_totals_are_named_in_plain_words() -> None:
         )
     ]
     assert step_titles(sales(), sales(epoch=2, epoch_was=1)) == [
-        "rebuilt: DailySales under epoch 2; epoch 1 answers until it is complete"
+        "rebuilt: DailySales under epoch 2; queries return epoch 1 until it is complete"
     ]
     assert step_titles(sales(), sales(epoch=2)) == [
         (

@@ -99,7 +99,7 @@ def test_warm_throughput_is_raised_after_indexes_exist_and_before_rows_are_writt
     assert not [step for step in planned.steps[:place] if isinstance(step, BackfillStep)]
     assert step.table
     assert step.title.endswith("to 20,000 write units")
-    assert step.reason.startswith("4,000 are taken at once")
+    assert step.reason.startswith("the view takes 4,000 at once")
     assert {"ByStatus", "ByStatus2", "ByDay", "Owner"} <= {*step.indexes}
 
 

@@ -84,10 +84,10 @@ class HttpClient:
         # At most as many as there were concurrent calls.
         self._idle: deque[HttpConnection] = deque()
         # Not used until they have been quiet, or never again.
-        self._resting: deque[HttpConnection] = deque()
+        self._waiting: deque[HttpConnection] = deque()
         self._doubted: deque[Owners] = deque()
         self._is_suspicious = False
-        finalize(self, _close, self._idle, self._resting)
+        finalize(self, _close, self._idle, self._waiting)
 
     def call(self, operation: str, body: bytes) -> dict[str, Any]:
         """Make one call and return its response; raises a ClientError or BotoCoreError."""
@@ -228,7 +228,7 @@ class HttpClient:
 
         A late unsolicited response is most likely to have arrived there.
         """
-        if self._resting:
+        if self._waiting:
             self._wake()
         with suppress(IndexError):
             while True:
@@ -248,7 +248,7 @@ class HttpClient:
         elif len(connection.unproven) < MOST_UNPROVEN:
             self._idle.append(connection)
         else:
-            self._resting.append(connection)
+            self._waiting.append(connection)
 
     def _end(self, connection: HttpConnection) -> None:
         """Close a connection; if unsolicited bytes have arrived on it, its calls are in doubt."""
@@ -272,15 +272,15 @@ class HttpClient:
             while True:
                 connection = self._idle.popleft()
                 connection.reusable = False
-                self._resting.append(connection)
+                self._waiting.append(connection)
 
     def _wake(self) -> None:
         """Reuse or close connections that have been quiet for as long as a response may take."""
         with suppress(IndexError):
             while True:
-                connection = self._resting.popleft()
+                connection = self._waiting.popleft()
                 if not connection.has_been_quiet(self._timeouts[1]):
-                    self._resting.appendleft(connection)
+                    self._waiting.appendleft(connection)
                     return
                 if connection.has_news or not connection.reusable:
                     self._end(connection)
@@ -290,9 +290,9 @@ class HttpClient:
 
     def _listen(self) -> None:
         """Poll every idle connection for bytes."""
-        if self._resting:
+        if self._waiting:
             self._wake()
-        for connections in (self._idle, self._resting):
+        for connections in (self._idle, self._waiting):
             with suppress(IndexError):
                 for _ in range(len(connections)):
                     connection = connections.popleft()

@@ -188,7 +188,7 @@ class DeploymentOptions:
             yield f"context prefix: {longest!r} is too long for a stack's name"
         for table in taken:
             if not Token.is_unresolved(table) and not TABLE_NAME.fullmatch(table):
-                yield f"context prefix: {table!r} is too long; a table's name has 255 characters"
+                yield f"context prefix: {table!r} is too long; the limit is 255 characters"
 
     def _other_accounts(self) -> Iterator[str]:
         """Find ARNs of different accounts or regions."""
@@ -273,6 +273,6 @@ def _tag_problems(entries: Mapping[str, Any], ours: Mapping[str, str]) -> Iterat
         elif not TAG_NAME.fullmatch(name):
             yield f"{name!r} cannot name a tag: use 1 to 128 {characters}, not beginning with aws:"
         elif not isinstance(value, str) or not TAG_VALUE.fullmatch(value):
-            yield f"{name!r} is {value!r}; it is a text of 1 to 256 {characters}"
+            yield f"{name!r} is {value!r}; it must be a text of 1 to 256 {characters}"
     if len(entries) + len(ours) > TAG_LIMIT:
         yield f"{len(entries)} tags; AWS allows {TAG_LIMIT}, and {len(ours)} of them are ours"

@@ -92,7 +92,7 @@ def _table_problems(entry: Mapping[str, Any]) -> Iterator[str]:
             "arn:aws:dynamodb:<region>:<account>:table/<name>"
         )
     if named == ["tableName"] and not TABLE_NAME.fullmatch(str(entry["tableName"])):
-        yield f"tableName {entry['tableName']!r}: it has 3 to 255 of A-Z a-z 0-9 _ . -"
+        yield f"tableName {entry['tableName']!r} must have 3 to 255 characters of A-Z a-z 0-9 _ . -"
 
 
 def _stream_problems(entry: Mapping[str, Any]) -> Iterator[str]:

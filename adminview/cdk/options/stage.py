@@ -119,14 +119,14 @@ def with_budgets(stage: Stage, value: object, registry: Registry) -> Stage:
 def _budget_problems(entries: Mapping[str, Any]) -> Iterator[str]:
     for key in (READ, WRITE):
         if key in entries and not (FITS[RATE](entries[key]) and isfinite(entries[key])):
-            yield f"{key} is {entries[key]!r}; it is {RATE}: capacity units per second"
+            yield f"{key} is {entries[key]!r}; it must be {RATE}: capacity units per second"
     if SYNC in entries and entries[SYNC] != NONE and not FITS[COUNT](entries[SYNC]):
-        yield f"{SYNC} is {entries[SYNC]!r}; it is {COUNT}, or {NONE!r} to reserve nothing"
+        yield f"{SYNC} is {entries[SYNC]!r}; it must be {COUNT}, or {NONE!r} to reserve nothing"
 
 
 def _parallelization_problems(per_shard: Any) -> Iterator[str]:
     if not FITS[COUNT](per_shard) or per_shard > MAX_PER_SHARD:
-        yield f"{PER_SHARD} is {per_shard!r}; it is {COUNT}, and Lambda allows {MAX_PER_SHARD}"
+        yield f"{PER_SHARD} is {per_shard!r}; it must be {COUNT}, at most {MAX_PER_SHARD}"
 
 
 def _concurrency_problems(concurrency: object, per_shard: int, registry: Registry) -> Iterator[str]:

@@ -34,7 +34,7 @@ from adminview.views import migrations
 MOST_THREADS = MAX_CONCURRENCY
 PATIENCE_SECONDS = 60.0
 STOPPED = "stopped"
-OVERTAKEN = "other code was deployed, or the run was restarted, meanwhile: the work is void"
+OVERTAKEN = "other code was deployed, or the run was restarted, meanwhile: this work does not count"
 NAP_SECONDS = 1.0  # while another process holds a segment: short, to notice a stop soon
 LONG_NAP_SECONDS = 5.0  # before a run: longer, because each attempt reads the deployed model
 

@@ -118,7 +118,7 @@ def session_group(
             method="GET",
             path="/session",
             id="getSession",
-            summary="Who uses what, and which groups of routes there are",
+            summary="The user, the deployment, and the groups of routes",
             handle=show_session,
             response="Session",
         ),

@@ -64,12 +64,12 @@ def report_replayed(summary: dict[str, Any], deployment: Deployment, *, json: bo
     replayer = replayer_for(deployment)
     waiting = replayer.consumer.count(deadline=Deadline.after(SECONDS))
     if json:
-        print_json(dumps(summary | {"resting": waiting.resting}))
+        print_json(dumps(summary | {"invisible": waiting.invisible}))
     else:
         Console().print(letters.summary(summary))
         note = letters.hidden_note(waiting, hidden_seconds(replayer)).removeprefix("; ")
         echo(note or "no dead letter is hidden")
-    if waiting.resting or any(summary["outcomes"].get(outcome) for outcome in KEPT):
+    if waiting.invisible or any(summary["outcomes"].get(outcome) for outcome in KEPT):
         raise typer.Exit(1)
 
 

@@ -31,8 +31,8 @@ def reused_epochs(retired: RetiredEpochs, model: Description) -> Iterator[str]:
         if again := sorted(epochs & left):
             numbers = " and ".join(map(str, again))
             yield (
-                f"total {name!r} had epoch {numbers} before, and left it: amounts of then may "
-                f"remain in the totals table. Declare epoch={max(left | epochs) + 1}"
+                f"total {name!r} had epoch {numbers} before: its old amounts may remain in the "
+                f"totals table. Declare epoch={max(left | epochs) + 1}"
             )
 
 

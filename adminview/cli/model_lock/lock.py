@@ -26,8 +26,8 @@ LEAST_WORDS = 2  # of a reason
 ENTRY = re.compile(r"^## (\S+) - (\S+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 TITLE = """# Changes of the model
 
-Each with its day, the fingerprint of the model it led to, and the reason; the newest first.
-`adminview model lock --reason "..."` adds one, and writes `model.lock.json`.
+The newest first, each with its date, the fingerprint of the new model and the reason.
+`adminview model lock --reason "..."` adds an entry and writes `model.lock.json`.
 """
 ADVICE = 'run `adminview model lock --reason "why it changes"` and commit both files'
 

@@ -99,7 +99,10 @@ def _totals(totals: PartDiff) -> Iterator[str]:
 def _epochs(name: str, old: list[int], new: list[int]) -> Iterator[str]:
     (before, before_was), (epoch, epoch_was) = old, new
     if epoch != before and epoch_was == before:
-        yield f"rebuilt: {name} under epoch {epoch}; epoch {before} answers until it is complete"
+        yield (
+            f"rebuilt: {name} under epoch {epoch}; "
+            f"queries return epoch {before} until it is complete"
+        )
     elif epoch != before:
         yield f"rebuilt: {name} under epoch {epoch} instead of {before}; {REBUILT_FIRST}"
     elif before_was and not epoch_was:

@@ -79,11 +79,11 @@ def show(
 
 def _warm_up(once: WarmUpCost, prices: Prices) -> str:
     if not once.raised:
-        return f"The view takes {once.peak:,} write units per second at once already."
+        return f"The view already takes {once.peak:,} write units per second at once."
     named = ", ".join(f"{name} by {units:,}" for name, units in once.raised.items())
     return (
-        f"Once, to take {once.peak:,} write units per second at once: "
-        f"${once.dollars(prices):,.2f} (warm throughput of {named})."
+        f"Paid once, to take {once.peak:,} write units per second at once: "
+        f"${once.dollars(prices):,.2f} (raises the warm throughput of {named})."
     )
 
 

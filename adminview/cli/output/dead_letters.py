@@ -60,7 +60,7 @@ def hidden_note(waiting: Waiting, seconds: float = NEXT_TRY_SECONDS) -> str:
 
     They are hidden for up to *seconds*.
     """
-    count = waiting.resting
+    count = waiting.invisible
     minutes, rest = divmod(int(seconds), 60)
     time = f"{rest} seconds" if rest else f"{minutes} minutes"
     verb = "is" if count == 1 else "are"

@@ -96,7 +96,7 @@ class CdkDeployer:
             counted = probes.counted
             if silent >= SILENT_SECONDS:
                 msg = (
-                    f"the totals lack changes of rows, and counted none for {silent / 60:.0f} "
+                    f"the totals are behind, and nothing was counted for {silent / 60:.0f} "
                     "minutes: see docs/runbook.md#totals-lag and #totals-silence, then run "
                     "`adminview apply` again"
                 )

@@ -38,8 +38,8 @@ def notes(deployed: Deployed, declared: Declared) -> Iterator[str]:
     for name in dark_patterns(deployed, declared):
         yield (
             f"access pattern {name!r} is refused until all rows are backfilled: its total is new "
-            "or changed. To let the older total answer meanwhile, change nothing of it but its "
-            "epoch, and declare the older one as epoch_was"
+            "or changed. To keep the old total in use meanwhile, change nothing but its epoch, and "
+            "declare the old epoch as epoch_was"
         )
     own = set(declared.sources) - deployed.imported
     if not own and deployed.tables:
@@ -258,11 +258,11 @@ def _epochs(deployed: Deployed, declared: Declared) -> Iterator[str]:
         if epoch < before and epoch != before_was:
             yield (
                 f"total {name!r} is declared with epoch {epoch}, but epoch {before} is deployed: "
-                "an epoch that was left is not up to date; declare a higher one"
+                "a retired epoch is not up to date; declare a higher one"
             )
         elif served.get(name) == before_was and before_was and before_was not in (epoch, epoch_was):
             yield (
-                f"total {name!r} still answers from epoch {before_was}: declare "
+                f"queries of total {name!r} still return epoch {before_was}: declare "
                 f"epoch_was={before_was} until epoch {before} is complete"
             )
 

@@ -84,7 +84,7 @@ def _remarks(change: ModelDiff, estimate: Estimate | None, trouble: str) -> list
         remarks.append("~ is estimated from a sample; --sample sets its size.")
     if estimate.sources:
         remarks.append(
-            "A change here rewrites every row of an item and leaves the keys; reads are not "
+            "Assumed: a change rewrites every row of its item and leaves the keys. Reads are not "
             "included."
         )
     if _has_totals(change):

@@ -34,8 +34,8 @@ def warm_up_steps(
         least, prices = min([table, *cold.values()]), Prices()
         dollars = WarmUpCost(peak, {TABLE: table, **own}).dollars(prices)
         yield WarmUp(
-            reason=f"{least:,} are taken at once, and DynamoDB at most doubles that in half an "
-            f"hour; AWS charges once for the increase, about ${dollars:,.2f} in {prices.region}, "
+            reason=f"the view takes {least:,} at once, and DynamoDB at most doubles that in half "
+            f"an hour; AWS charges once for it, about ${dollars:,.2f} in {prices.region}, "
             "and it cannot be undone",
             units=peak,
             table=table < peak,

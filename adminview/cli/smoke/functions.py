@@ -26,7 +26,7 @@ DAY: Final = 24 * HOUR
 LOG_SECONDS: Final = 60.0  # until CloudWatch Logs shows a line
 FALLBACK: Final = "boto3 is used instead of the direct client"
 UPDATED: Final = "totals updated"
-REPORT_IT: Final = "report it, with this line: adminview/aws/transport/eligibility.py lists"
+REPORT_IT: Final = "report it, with this line, for adminview/aws/transport/eligibility.py:"
 
 
 def name_clients(run: SmokeRun, _: Cleanup) -> Seen:
@@ -47,7 +47,8 @@ def name_clients(run: SmokeRun, _: Cleanup) -> Seen:
         (lines if right else wrong).append(line)
     if wrong:
         return failed(
-            "; ".join([*wrong, *lines]), f"{REPORT_IT} the variables that Lambda sets itself"
+            "; ".join([*wrong, *lines]),
+            f"{REPORT_IT} it lists the variables that Lambda sets itself",
         )
     if not lines:
         return unknown(

@@ -60,7 +60,7 @@ def add_source(run: SmokeRun, cleanup: Cleanup) -> Seen:
     line = f"deployed in {deployed:.0f} s; "
     if not row:
         words = f"{line}no row of its item within {seconds:.0f} s"
-        return failed(words, "read adminview doctor on the mapping of the new source")
+        return failed(words, "run adminview doctor: it checks the mapping of the new source")
     other = run.any_scratch("live-")
     run.put(other, cleanup)
     rows, other_seconds = run.wait(lambda: all(map(run.row, other.rows)), ROW_SECONDS)

@@ -121,7 +121,7 @@ class DeadLetters:
         return Reply(
             {
                 "queue": {**queue_counts(waiting), "at": moment(self.now())},
-                "invisible": self.hidden.describe(waiting.resting, self.now()),
+                "invisible": self.hidden.describe(waiting.invisible, self.now()),
                 "groups": groups_of(matched),
                 "letters": letters_of(matched),
                 "complete": listed.complete,

@@ -12,7 +12,7 @@ from adminview.http_api.operations.moments import moment
 
 MOST_REMEMBERED: Final = 1000
 NOTE: Final = (
-    "SQS counts invisible dead letters and does not name them; named are those that this console "
+    "SQS counts invisible dead letters but does not list them; listed are those that this console "
     "has replayed"
 )
 

@@ -115,7 +115,7 @@ class Jobs:
         try:
             return self._jobs[id_]
         except KeyError as error:
-            detail = "there is no such job: a restart forgets jobs, and the audit file keeps them"
+            detail = "there is no such job: jobs end with the console; the audit file has them"
             raise ProblemError(HTTPStatus.NOT_FOUND, detail) from error
 
     def newest_first(self) -> list[RepairJob]:

@@ -69,7 +69,7 @@ class ItemChecks:
         fresh = [finding for finding in shown if _name_of(finding) not in self._printed]
         self._printed = frozenset(map(_name_of, shown))
         if fresh:
-            self.say(f"checked the views with {count(number, 'item')} of the tables as a sample:")
+            self.say(f"checked the views with {count(number, 'item')} of the source tables:")
         for finding in fresh:
             self.say(
                 str(finding if finding.rule == IMPURE else replace(finding, level=Level.WARNING))

@@ -134,7 +134,7 @@ class Session:
                 self.hooks.say(line)
             waiting = replayer.consumer.count(deadline=Deadline.after(READ_SECONDS))
         # Dead letters that are hidden now are replayed when they become visible.
-        self._replayed_at = (state, waiting) if waiting.resting else state
+        self._replayed_at = (state, waiting) if waiting.invisible else state
 
     def end(self) -> int | None:
         """Stop following. Save the items if there is a file for them; return their number.

@@ -144,7 +144,7 @@ class EventSource:
     def _unsettled(self, attempts: int) -> UnsettledRecordsError:
         waiting = [shard for shard in self._open.values() if shard.due is not None]
         msg = (
-            f"{attempts} passes in a row settled nothing, and records wait in "
+            f"{attempts} passes in a row completed no record, and records wait in "
             f"{', '.join(shard.head for shard in waiting)}"
         )
         error = UnsettledRecordsError(msg)
