@@ -94,8 +94,8 @@ def cost(  # noqa: PLR0913 - the command's options
         int | None,
         typer.Option(
             min=1,
-            help="Add what AWS charges once to raise the warm throughput to these write units per "
-            "second.",
+            help="Add the one-time charge for raising the warm throughput to this many write units "
+            "per second.",
         ),
     ] = None,
     as_json: Json = False,

@@ -59,7 +59,9 @@ def list_(  # noqa: PLR0913 - the command's options
     key: Key = None,
     older_than: OlderThan = None,
     newer_than: NewerThan = None,
-    limit: Annotated[int, typer.Option(help="Stop after about this many.", min=1)] = 100,
+    limit: Annotated[
+        int, typer.Option(help="Stop after about this many dead letters.", min=1)
+    ] = 100,
     json: Json = False,
     stage: Stage = None,
     prefix: Prefix = "",
