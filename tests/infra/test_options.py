@@ -98,12 +98,18 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"budgets": {"readunits": 1}},
         "unknown 'readunits'; there are readUnits, writeUnits, syncConcurrency, syncPar",
     ),
-    "no units": ({"budgets": {"readUnits": 0}}, "readUnits is 0; it is a number above 0"),
-    "a yes for a number": ({"budgets": {"writeUnits": True}}, "writeUnits is True; it is a number"),
-    "endless units": ({"budgets": '{"readUnits": Infinity}'}, "readUnits is inf; it is a number"),
+    "no units": ({"budgets": {"readUnits": 0}}, "readUnits is 0; it must be a number above 0"),
+    "a yes for a number": (
+        {"budgets": {"writeUnits": True}},
+        "writeUnits is True; it must be a number",
+    ),
+    "endless units": (
+        {"budgets": '{"readUnits": Infinity}'},
+        "readUnits is inf; it must be a number",
+    ),
     "nobody at once": (
         {"budgets": {"syncConcurrency": 0}},
-        "syncConcurrency is 0; it is a whole number from 1 on, or 'none' to reserve nothing",
+        "syncConcurrency is 0; it must be a whole number from 1 on, or 'none' to reserve nothing",
     ),
     "fewer at once than streams": (
         {"budgets": {"syncConcurrency": 3}},
@@ -115,11 +121,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no batch of a shard": (
         {"budgets": {"syncParallelization": 0}},
-        "syncParallelization is 0; it is a whole number from 1 on, and Lambda allows 10",
+        "syncParallelization is 0; it must be a whole number from 1 on, at most 10",
     ),
     "too many batches of a shard": (
         {"budgets": {"syncParallelization": 11}},
-        "is 11; it is a whole",
+        "is 11; it must be a whole",
     ),
     "protection for a while": ({"protect": "later"}, "'later' is neither true nor false"),
     "tracing sometimes": ({"tracing": "yes"}, "'yes' is neither true nor false"),

@@ -88,7 +88,7 @@ def test_a_total_that_declares_a_retired_epoch_is_refused(
     Path("model.lock.json").write_text(json.dumps(lock))
     refused = adminview("plan", "--against", str(against))
     assert refused.exit_code == 1
-    assert "refused: total 'Sales' had epoch 1 before, and left it" in refused.stdout
+    assert "refused: total 'Sales' had epoch 1 before: its old amounts" in refused.stdout
     assert "Declare epoch=2" in refused.stdout
     Path("model.lock.json").write_text(json.dumps(model))
     assert adminview("plan", "--against", str(against)).exit_code == 0

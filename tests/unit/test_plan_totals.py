@@ -123,12 +123,12 @@ def test_a_dropped_total_takes_its_patterns_with_it() -> None:
     assert "backfill Orders" in steps
 
 
-def test_an_epoch_that_was_left_cannot_come_back() -> None:
+def test_a_retired_epoch_cannot_come_back() -> None:
     plan = deployed(ENDED).plan(counting("d", sales()))
     assert plan.steps == ()
     assert plan.refusals[0] == (
-        "total 'DailySales' is declared with epoch 1, but epoch 2 is deployed: an epoch that was "
-        "left is not up to date; declare a higher one"
+        "total 'DailySales' is declared with epoch 1, but epoch 2 is deployed: a retired epoch "
+        "is not up to date; declare a higher one"
     )
 
 
@@ -161,7 +161,7 @@ def test_a_rebuild_can_be_taken_back_while_the_old_epoch_is_kept() -> None:
     world.reach(FIRST)
 
 
-def test_the_epoch_that_answers_is_declared_until_the_new_one_is_complete() -> None:
+def test_the_epoch_that_queries_return_is_declared_until_the_new_one_is_complete() -> None:
     world = deployed()
     for _ in range(2):
         world.carry_out(world.plan(REBUILT).steps[0], REBUILT)
@@ -323,7 +323,9 @@ def test_it_waits_as_long_as_more_probes_arrive_and_gives_up_after_a_long_silenc
     slow = [count for count in range(4) for _ in range(rounds)]
     deployer_with(Counted(*slow, None), slept).await_totals(stopped=lambda: False)
     assert sum(slept) == 4 * SILENT_SECONDS
-    with pytest.raises(PlanError, match=r"counted none for 30 minutes.*runbook.md#totals-lag"):
+    with pytest.raises(
+        PlanError, match=r"nothing was counted for 30 minutes.*runbook.md#totals-lag"
+    ):
         deployer_with(Counted(*[7] * (rounds + 2)), slept).await_totals(stopped=lambda: False)
 
 

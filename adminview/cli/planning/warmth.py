@@ -35,8 +35,8 @@ def warm_up_steps(
         dollars = WarmUpCost(peak, {TABLE: table, **own}).dollars(prices)
         yield WarmUp(
             reason=f"the view takes {least:,} at once, and DynamoDB at most doubles that in half "
-            f"an hour; AWS charges once for it, about ${dollars:,.2f} in {prices.region}, "
-            "and it cannot be undone",
+            f"an hour; AWS charges once for the increase, about ${dollars:,.2f} in "
+            f"{prices.region}, and it cannot be undone",
             units=peak,
             table=table < peak,
             indexes=tuple(cold),
