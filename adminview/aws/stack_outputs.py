@@ -84,7 +84,6 @@ def outputs_of(described: Mapping[str, Any]) -> dict[str, str]:
 
 
 def deployed_settings(deployment: StackOutputs) -> Settings:
-    """Return the settings in the outputs of the stacks."""
     try:
         return Settings.from_env(loads(deployment.output(SYNC_STACK, SETTINGS_OUTPUT)))
     except (ValueError, AttributeError) as error:

@@ -46,7 +46,6 @@ class ProblemError(AdminViewError):
         self.kind = kind
 
     def response(self) -> Response[str]:
-        """Return the problem as a response."""
         body = {
             "type": self.kind,
             "title": self.title,

@@ -165,7 +165,6 @@ class Total:
         return number(self.ranked_by)
 
     def at(self, epoch: int) -> "Total":
-        """Return the total of one epoch."""
         return Total(
             self.name,
             partition=self.partition,

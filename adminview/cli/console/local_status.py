@@ -50,7 +50,6 @@ class SyncCounts:
         self.since = self.now()
 
     def add(self, counts: BatchCounts) -> None:
-        """Add the counts of a batch."""
         with self._lock:
             self._records[counts.source] += counts.records
             self._writes[counts.source] += counts.rows_put + counts.rows_deleted

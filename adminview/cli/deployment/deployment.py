@@ -37,8 +37,6 @@ HASH: Final = re.compile(r"[0-9A-F]{8}$")  # the suffix that CDK appends to cons
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource of a stack."""
-
     id: str  # the logical id
     kind: str
     name: str  # the physical id: a name, an id, an ARN or a URL

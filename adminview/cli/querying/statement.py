@@ -82,8 +82,6 @@ def refuse(why: str) -> NoReturn:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """One SELECT statement."""
-
     table: str
     index: str | None
     fixed: frozenset[str]  # attributes that the condition compares with a value

@@ -195,7 +195,6 @@ class SmokeRun:
         self._write(item.route.table, item.image)
 
     def delete(self, item: ScratchItem) -> None:
-        """Delete a scratch item."""
         self.call("dynamodb", "DeleteItem", TableName=item.route.table, Key=for_boto3({**item.key}))
 
     def put_row(self, row: Attributes, cleanup: Cleanup) -> None:

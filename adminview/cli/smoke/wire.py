@@ -20,8 +20,6 @@ TIMEOUTS: Final = (5.0, float(TIMEOUT))  # to connect, too
 
 @dataclass(frozen=True, slots=True)
 class WireResponse:
-    """A response over HTTP."""
-
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
