@@ -34,7 +34,7 @@ def venue(item: Item) -> Iterator[Row]:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "given", "found"),
+    ("pattern", "bounds", "sort_keys"),
     [
         ("between", {}, ["CONCERT#1", "CONCERT#2", "CONCERT#3"]),
         ("between", {"start": "2"}, ["CONCERT#2", "CONCERT#3"]),
@@ -50,7 +50,7 @@ def venue(item: Item) -> Iterator[Row]:
     ],
 )
 def test_an_open_end_finds_no_rows_with_another_text(
-    pattern: str, given: dict[str, str], found: list[str]
+    pattern: str, bounds: dict[str, str], sort_keys: list[str]
 ) -> None:
     module = ModuleType("model")
     patterns = {each.name: each for each in (between, since, begins, braces, plain)}
@@ -58,5 +58,5 @@ def test_an_open_end_finds_no_rows_with_another_text(
     with local_view(replace(Registry.of([module]), modules=())) as local:
         for sort in ("INFO", "AGENT#1", "CONCERT#1", "CONCERT#2", "CONCERT#3", "{9"):
             local.put(venues, {"pk": "VENUE#1", "sk": sort})
-        rows = local.query(pattern, venue="1", **given)
-    assert [row["SK"] for row in rows] == found
+        rows = local.query(pattern, venue="1", **bounds)
+    assert [row["SK"] for row in rows] == sort_keys

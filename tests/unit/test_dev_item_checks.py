@@ -110,20 +110,20 @@ def test_a_failing_item_does_not_hide_what_the_other_items_show(
         pets = model.sources[0]
         good: dict[str, Any] = {"id": {"S": "p-1"}, "data": {"M": {}}}
         failing: list[dict[str, Any]] = [{"id": {"S": "p-2"}}, good | {"age": {"S": "old"}}]
-        said: list[str] = []
+        lines: list[str] = []
         checks = ItemChecks(
-            lambda _: [SampleItem(pets, each) for each in [*failing, good]], said.append
+            lambda _: [SampleItem(pets, each) for each in [*failing, good]], lines.append
         )
         for _ in range(2):
             checks.look(model, NONE)
         where = [app.line("views/pets.py", text) for text in ("def aged", "wrong =", "old =")]
-    assert said[0] == "checked the views with 3 items of the tables as a sample:"
+    assert lines[0] == "checked the views with 3 items of the source tables:"
     texts = (
         "view 'aged' applies to no",
         "pattern 'wrong' can return no",
         "pattern 'old' can return no",
     )
-    for line, place, text in zip(said[1:], where, texts, strict=True):
+    for line, place, text in zip(lines[1:], where, texts, strict=True):
         assert line.startswith(f"{place}: warning: ")
         assert text in line
 
