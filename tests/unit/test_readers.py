@@ -45,11 +45,11 @@ class Halving(HttpClient):
     """A direct client of a table that leaves half of the keys unprocessed."""
 
     def __init__(self) -> None:
-        self.calls = 0
+        self.call_count = 0
 
     def call(self, operation: str, body: bytes) -> dict[str, Any]:
         assert operation == "BatchGetItem"
-        self.calls += 1
+        self.call_count += 1
         keys = json.loads(body)["RequestItems"][TABLE]["Keys"]
         half = len(keys) // 2
         left = {TABLE: {"Keys": keys[:half]}} if half else {}
@@ -61,4 +61,4 @@ def test_rows_that_are_left_unprocessed_are_read_again_until_all_are_there() -> 
     keys = [("P", str(number)) for number in range(120)]
     rows_ = ViewReader(HttpReader(client), TABLE, NO_WAIT).get(keys, deadline=Deadline.after(60))
     assert sorted(rows_) == sorted(keys)
-    assert client.calls == 7 + 5  # a hundred and twenty, each halved to the last
+    assert client.call_count == 7 + 5  # a hundred and twenty, each halved to the last
