@@ -2,7 +2,6 @@
 
 import os
 import sys
-from contextlib import nullcontext
 from importlib.metadata import version as installed_version
 from json import dumps
 from typing import Annotated
@@ -31,8 +30,6 @@ from adminview.cli.output.printing import Console, activity, echo, print_json, p
 from adminview.cli.output.tables import patterns_data, patterns_markdown, patterns_table
 from adminview.local.engines import EngineName
 from adminview.views import registry
-
-WAITING = {"console", "dev", "serve"}  # commands that run until Ctrl-C
 
 app = typer.Typer(
     cls=EscapingGroup,
@@ -134,7 +131,7 @@ def main() -> None:
     sys.path.insert(0, os.getcwd())  # noqa: PTH109 - views and migrations of the app
     try:
         use_local_defaults(os.environ)
-        with nullcontext() if {*sys.argv[1:2]} & WAITING else activity():
+        with activity():
             app()
     except EXPECTED_ERRORS as error:
         report_error(error)

@@ -262,9 +262,19 @@ def repair(hour: Hour, dev: Terminal) -> None:
     hour.eventually("0 dead letters\n", "dlq", "list")
 
 
-PLAIN_ROWS = INVOICES.replace(
+PLAIN_ROWS = INVOICES.replace("\nfrom coll", "\nimport time\nfrom coll", 1)
+PLAIN_ROWS = PLAIN_ROWS.replace(
     '        indexes=[by_country(country, item["orderId"])],\n', ""
 ).replace(INVOICES[INVOICES.index("by_country =") : INVOICES.index("\n\n@view")], "")
+
+
+SLOW_VIEW = """
+
+@view(orders)
+def slow(item: Item) -> Iterator[Row]:
+    time.sleep(1)
+    yield from ()
+"""
 
 
 def java_processes() -> set[str]:
@@ -284,8 +294,9 @@ def test_data_is_loaded_and_kept_on_either_engine(hour: Hour) -> None:
     hour.put("Orders", **ORDER | {"orderId": "o-2", "tags": {"a", "b"}, "raw": b"\x00"})
 
     # The rows of a view that is removed are swept.
-    hour.write("invoices.py", PLAIN_ROWS)
+    hour.write("invoices.py", PLAIN_ROWS + SLOW_VIEW)
     dev.wait_for("rebuilt Orders: 2 items, 2 rows written")
+    assert "rebuilding Orders… " in dev.said, "what takes seconds is not silent"
     (hour.folder / "lambdas/views/invoices.py").unlink()
     dev.wait_for("removed 2 rows that no view derives any more")
 

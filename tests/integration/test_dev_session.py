@@ -66,7 +66,7 @@ def session(monkeypatch: pytest.MonkeyPatch, messages: list[str]) -> Iterator[Se
         def compare(_: Registry, new: Registry) -> ModelChange:
             return ModelChange([], [source.name for source in new.sources])
 
-        hooks = Hooks(messages.append, lambda _: None, compare)
+        hooks = Hooks(messages.append, lambda _: None, compare, doing=messages.append)
         started = Session(DevEngine(clients, queue_url, owned=True), hooks)
         yield started
         started.end()
@@ -102,12 +102,16 @@ ITEMS = [
 COUNTS = {"PAID": "2", "OPEN": "1"}
 
 
-def test_a_new_view_table_has_the_same_rows_and_totals(session: Session, tmp_path: Path) -> None:
+def test_a_new_view_table_has_the_same_rows_and_totals(
+    session: Session, tmp_path: Path, messages: list[str]
+) -> None:
     session.begin(model(tmp_path))
     session.load(ITEMS)
     eventually(lambda: counts(session), COUNTS)
     session.change_to(model(tmp_path, ('sort="day"', 'sort="date"')))
     assert orders(session) == {"n1", "n2", "n3"}
+    for progress in ("rebuilding Orders", "rebuilding Orders: 3 items, 3 rows written", "sweeping"):
+        assert progress in messages
     eventually(lambda: counts(session), COUNTS)
     session.load([Put("Orders", {"id": "3", "number": "n3", "status": "PAID"})])
     eventually(lambda: {name: n for name, n in counts(session).items() if n != "0"}, {"PAID": "3"})

@@ -84,6 +84,23 @@ def test_the_line_fits_the_terminal_and_ends_with_the_command(terminal: StringIO
     assert shown(terminal) == ""
 
 
+def test_a_command_that_waits_displays_nothing_until_it_does_something(terminal: StringIO) -> None:
+    activity, clock = started(terminal)
+    activity.doing("starting")
+    clock.now = 2.0
+    activity.tick()
+    assert shown(terminal) == "starting… 2 s"
+    activity.doing("")
+    assert shown(terminal) == ""
+    clock.now = 60.0
+    activity.tick()
+    assert shown(terminal) == ""
+    activity.doing("reloading")
+    clock.now = 61.0
+    activity.tick()
+    assert shown(terminal) == "reloading… 1 s"
+
+
 def test_a_text_of_others_cannot_steer_the_terminal(
     terminal: StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from adminview.cli.console.static_files import StaticFiles
 from adminview.cli.dead_letters.files import AUDIT, Audit
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.options import Prefix, Stage
-from adminview.cli.output.printing import echo
+from adminview.cli.output.printing import echo, end_activity
 from adminview.local.engines import free_port
 from adminview.views import registry
 
@@ -53,6 +53,7 @@ def console(
     )
     echo(f"open {server.url}/?token={sessions.launch_token}")
     echo("view files are read once: restart this command after you change one; Ctrl-C to stop")
+    end_activity()
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())

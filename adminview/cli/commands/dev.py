@@ -28,7 +28,7 @@ from adminview.cli.endpoints import check_endpoints
 from adminview.cli.errors import EXPECTED_ERRORS, report_error, usage_errors
 from adminview.cli.model_lock.model_diff import ModelDiff
 from adminview.cli.model_lock.wording import describe_diff
-from adminview.cli.output.printing import echo
+from adminview.cli.output.printing import counting, doing, echo, idle
 from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from adminview.examples.shop import sample_data
 from adminview.http_api.handlers import Api
@@ -104,6 +104,7 @@ def dev(
         if (registry := _first_model(files, stop)) is None:
             return
         check_writes(writes, registry)
+        doing("starting")
         connected, variables = running.enter_context(_connect(engine, os.environ))
         gateway = LocalGateway(_api(registry, connected))
 
@@ -114,7 +115,13 @@ def dev(
             console.publish(model)
 
         hooks = Hooks(
-            echo, publish, _compare, stop.event.is_set, console.counts.add, console.paused
+            echo,
+            publish,
+            _compare,
+            stop.event.is_set,
+            console.counts.add,
+            counting,
+            console.paused,
         )
         session = Session(connected, hooks, waiting)
         running.callback(_end, session)
@@ -130,7 +137,9 @@ def dev(
         echo(f"open {console.url(shown)} for the console")
         names = ", ".join(source.name for source in registry.sources)
         echo(f"following {names or 'no source yet'}; Ctrl-C to stop")
+        idle()
         _run(files, session, stop, registry)
+        doing("stopping")
 
 
 def _writes(name: str) -> Iterable[Put | Delete]:
@@ -150,6 +159,7 @@ def _first_model(files: ViewFiles, stop: Shutdown) -> Registry | None:
                 raise
             _report(error)
         echo("waiting until a view file changes; Ctrl-C to stop")
+        idle()
         while not stop.event.is_set() and not files.changed():
             stop.sleep(POLL_SECONDS)
     return None
@@ -166,19 +176,26 @@ def _run(files: ViewFiles, session: Session, stop: Shutdown, model: Registry) ->
         if not files.changed():
             check_rows(checks, model, session, files, stop)
             continue
-        try:
-            registry = files.load()
-        except AdminViewError as error:
-            _report(error)
-            echo("the model before this change stays until it is fixed")
-            continue
-        try:
-            session.change_to(registry)
-        except EXPECTED_ERRORS as error:
-            _report(error)
-        else:
-            model = registry
-            print_findings(registry)
+        doing("reloading")
+        model = _reload(files, session) or model
+        idle()
+
+
+def _reload(files: ViewFiles, session: Session) -> Registry | None:
+    """Load the files again, and change to their model; None if that is not possible."""
+    try:
+        registry = files.load()
+    except AdminViewError as error:
+        _report(error)
+        echo("the model before this change stays until it is fixed")
+        return None
+    try:
+        session.change_to(registry)
+    except EXPECTED_ERRORS as error:
+        _report(error)
+        return None
+    print_findings(registry)
+    return registry
 
 
 def check_rows(

@@ -19,7 +19,7 @@ from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output.data_order import DataOrder
-from adminview.cli.output.printing import echo
+from adminview.cli.output.printing import echo, end_activity
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import NoAlarms
 from adminview.local.http_server import LOOPBACK, LocalGateway, Server, is_loopback
@@ -69,6 +69,7 @@ def serve(  # noqa: PLR0913 - all are keywords
     echo(f"serving {settings.view_table} at {server.url}, without authorization, {where}")
     echo(f"open {server.url}/ for the access patterns and the API reference; Ctrl-C to stop")
     echo("view files are read once: restart this command after you change one")
+    end_activity()
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())

@@ -48,8 +48,9 @@ class Activity:
             thread.join()
 
     def doing(self, text: str) -> None:
-        """Say what the command is doing from now on."""
+        """Say what the command is doing from now on; "" for nothing, while it waits."""
         with self._lock:
+            self._write("")
             self._text, self._since = text, self.clock()
 
     def counting(self, text: str) -> None:
@@ -76,7 +77,7 @@ class Activity:
         """Display the line if there was no output for a while."""
         with self._lock:
             seconds = self.clock() - self._since
-            if seconds >= SILENCE and (width := self._width()) >= NARROWEST:
+            if self._text and seconds >= SILENCE and (width := self._width()) >= NARROWEST:
                 clock = f" {int(seconds)} s"
                 self._write(f"{self._text[: width - len(clock) - 2]}…{clock}")
 

@@ -59,6 +59,11 @@ def counting(text: str) -> None:
     ACTIVITY.counting(printable(text))
 
 
+def idle() -> None:
+    """Say nothing until there is something to do again."""
+    ACTIVITY.doing("")
+
+
 def end_activity() -> None:
     """Say nothing more: the command waits for Ctrl-C, or something else prints."""
     ACTIVITY.end()

@@ -7,6 +7,7 @@ from sys import maxsize
 
 from adminview.aws.deadline import Deadline
 from adminview.bulk.runs import BACKFILL, SWEEP, Bulk
+from adminview.bulk.segment import SegmentState
 
 SEGMENTS = 1  # local tables are small
 PATIENCE_SECONDS = 60.0
@@ -14,17 +15,25 @@ FOREVER_SECONDS = 24 * 60 * 60.0
 LABELS = {"items": "item", "rows": "row written", "deleted": "row deleted", "failed": "item failed"}
 
 
-def rebuild(bulk: Bulk, sources: Iterable[str], stopped: Callable[[], bool]) -> Iterator[str]:
+def rebuild(
+    bulk: Bulk,
+    sources: Iterable[str],
+    stopped: Callable[[], bool],
+    doing: Callable[[str], None],
+) -> Iterator[str]:
     """Backfill *sources*, then sweep; yield a line about each run that did something.
 
-    Raises a BulkError or a ServiceError if a run cannot continue.
+    *doing* gets what is in progress, and how far it is after each page. Raises a BulkError or a
+    ServiceError if a run cannot continue.
     """
     for source in sources:
         if not stopped():
-            counts = _execute(bulk, bulk.run(BACKFILL, source), stopped)
+            doing(title := f"rebuilding {source}")
+            counts = _execute(bulk, bulk.run(BACKFILL, source), stopped, _counting(title, doing))
             yield f"rebuilt {source}: {describe(counts)}"
     if not stopped():
-        swept = _execute(bulk, bulk.run(SWEEP), stopped)
+        doing(title := "sweeping")
+        swept = _execute(bulk, bulk.run(SWEEP), stopped, _counting(title, doing))
         if kept := swept["unjudged"]:
             yield f"kept the rows of {count(kept, 'item')} whose view fails"
         if swept["deleted"]:
@@ -43,10 +52,16 @@ def count(number: int, label: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'} {rest}".rstrip()
 
 
-def _execute(bulk: Bulk, run: str, stopped: Callable[[], bool]) -> Counter[str]:
+def _counting(title: str, doing: Callable[[str], None]) -> Callable[[SegmentState], None]:
+    return lambda state: doing(f"{title}: {describe(state.counts)}")
+
+
+def _execute(
+    bulk: Bulk, run: str, stopped: Callable[[], bool], watch: Callable[[SegmentState], None]
+) -> Counter[str]:
     """Start a run over, and return its counts."""
     segments = bulk.begin(run, SEGMENTS, deadline=_soon(), restart=True)
-    worker = replace(bulk.worker(run), tolerated=maxsize, stopped=stopped)
+    worker = replace(bulk.worker(run), tolerated=maxsize, stopped=stopped, watch=watch)
     counts: Counter[str] = Counter()
     for segment in segments:
         counts += worker.work(segment, end=Deadline.after(FOREVER_SECONDS)).counts

@@ -65,6 +65,7 @@ class Hooks:
     compare: Callable[[Registry, Registry], ModelChange]
     stopped: Callable[[], bool] = lambda: False
     synced: Callable[[BatchCounts], object] = lambda _: None  # after each batch
+    doing: Callable[[str], None] = lambda _: None  # what is in progress, and how far it is
     # While the model changes, nobody else may write rows.
     paused: Callable[[], AbstractContextManager[object]] = nullcontext
 
@@ -197,7 +198,8 @@ class Session:
     def _rebuild(self, sources: Iterable[str]) -> None:
         assert self._registry
         assert self._runtime
-        for line in rebuild(self._bulk(self._registry, self._runtime), sources, self.hooks.stopped):
+        bulk = self._bulk(self._registry, self._runtime)
+        for line in rebuild(bulk, sources, self.hooks.stopped, self.hooks.doing):
             self.hooks.say(line)
 
     def _bulk(self, registry: Registry, runtime: Runtime) -> Bulk:
