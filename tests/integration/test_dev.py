@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -312,8 +313,8 @@ def test_data_is_loaded_and_kept_on_either_engine(hour: Hour) -> None:
     dev.wait_for("loaded 2 items")
     hour.eventually("ORDER#o-2", "query", "open-orders", "--status", "PENDING")
     assert "9.5" in hour.run("query", "open-orders", "--status", "PENDING")
-    dev.type(CTRL_C)
-    assert dev.finish() == 0
+    assert dev.end(signal.SIGTERM) == 0
+    assert not listens(hour.exports["AWS_ENDPOINT_URL"])
     kept = (hour.folder / ".data/items.jsonl").read_text()
     assert '"tags": {"SS": ["a", "b"]}' in kept
     assert '"raw": {"B": "AA=="}' in kept

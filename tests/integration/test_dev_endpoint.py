@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from adminview.examples.shop.sample_data import FIRST_DAY, SECOND_DAY
 from adminview.local.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.tables import create, source_table, view_table
@@ -250,6 +251,15 @@ def test_totals_are_created_and_followed_too(run: Run, empty: Any) -> None:
         ("DailySales.1", "2025-03-01"),
         ("CustomerSpending.1", "u1"),
     }
+
+
+@pytest.mark.shop
+def test_the_data_of_the_demo_is_loaded_on_request(run: Run, empty: Any) -> None:
+    dev = run("--items-file", "shop")
+    dev.wait_for(f"loaded {len(FIRST_DAY) + len(SECOND_DAY) + 1} items")
+    dev.wait_for("dead letter: Orders/user-456/2025-03-06#2121399: MissingAttributeError")
+    assert dev.end(signal.SIGINT) == 0
+    assert empty.scan(TableName="AdminViewTable", Select="COUNT")["Count"]
 
 
 @pytest.mark.shop
