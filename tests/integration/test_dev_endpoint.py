@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from adminview.cli.commands import dev as command
 from adminview.examples.shop.sample_data import FIRST_DAY, SECOND_DAY
 from adminview.local.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
 from adminview.local.local_cloud import LocalCloud
@@ -113,6 +114,22 @@ def test_dead_letters_go_to_a_queue_if_one_is_named(
     dev.wait_for("dead-lettered")
     assert dev.end(signal.SIGINT) == 0
     assert {letter["owner"] for letter in cloud.letters()} == {"Users/u2"}
+
+
+def test_only_engines_that_somebody_else_started_are_waited_for(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first request to a new engine may take long; it is this process that is busy then."""
+    checked: list[str] = []
+    monkeypatch.setattr(command, "check_endpoints", lambda _, *names: checked.extend(names))
+    unnamed = dict.fromkeys(("AWS_ENDPOINT_URL_SQS", "ADMINVIEW_DEAD_LETTER_QUEUE_URL"), "")
+    for name, value in (environment | unnamed).items():
+        monkeypatch.setenv(name, value)
+    with command.use_endpoint(os.environ) as variables:
+        assert variables.keys() >= unnamed.keys()
+    assert checked == ["DYNAMODB", "DYNAMODB_STREAMS"]
+    with command.use_endpoint(os.environ):  # which names them now
+        assert checked[2:] == ["DYNAMODB", "DYNAMODB_STREAMS", "SQS"]
 
 
 def test_rows_that_an_older_model_left_are_rebuilt(

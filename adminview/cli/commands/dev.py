@@ -249,7 +249,7 @@ def _connect(
     """
     owned = bool(name) or not environ.get(ENDPOINT)
     started = name or EngineName.MOTO
-    with _start(started, environ) if owned else _use_endpoint(environ) as variables:
+    with _start(started, environ) if owned else use_endpoint(environ) as variables:
         place = f"{started} (a local engine, not AWS)" if owned else environ[ENDPOINT]
         echo(f"AdminView on {place}, with the view files in {views_package()}")
         clients = Clients(dynamodb_client(CLIENT.merge(PATIENT)), sqs_client())
@@ -274,7 +274,7 @@ def _start(name: EngineName, environ: MutableMapping[str, str]) -> Iterator[dict
 
 
 @contextmanager
-def _use_endpoint(environ: MutableMapping[str, str]) -> Iterator[dict[str, str]]:
+def use_endpoint(environ: MutableMapping[str, str]) -> Iterator[dict[str, str]]:
     """Use the engine at the endpoint that *environ* names; its queue is moto's if it has none."""
     if (urlsplit(environ[ENDPOINT]).hostname or "").endswith(AWS_HOSTS):
         msg = f"{ENDPOINT} is AWS itself, where the deployed functions do this: unset it"
@@ -282,9 +282,10 @@ def _use_endpoint(environ: MutableMapping[str, str]) -> Iterator[dict[str, str]]
     check_endpoints(environ, "DYNAMODB", "DYNAMODB_STREAMS")
     with ExitStack() as running:
         sqs = f"{ENDPOINT}_SQS"
-        if not environ.get(QUEUE_URL) and not environ.get(sqs):
+        if environ.get(QUEUE_URL) or environ.get(sqs):
+            check_endpoints(environ, "SQS")
+        else:
             environ[sqs] = running.enter_context(moto_engine()).sqs_url
-        check_endpoints(environ, "SQS")
         if not environ.get(QUEUE_URL):
             environ[QUEUE_URL] = sqs_client().create_queue(QueueName=QUEUE)["QueueUrl"]
         names = [ENDPOINT, sqs, QUEUE_URL, SDK_REGION]
