@@ -219,6 +219,13 @@ def number_text(value: int | Decimal) -> str:
     return str(exact) if significant else "0"  # a zero can have any exponent
 
 
+def text_of(name: object) -> str:
+    """Return the name of an attribute as text: JSON has no other names, and rows are compared."""
+    if type(name) is str:  # nearly always, and this runs for every attribute
+        return name
+    return str.__str__(name) if isinstance(name, str) else str(name)
+
+
 def _encode_set(values: Iterable[Any]) -> AttributeValue:
     """Encode a set with elements of one type, sorted so that equal sets have equal encodings."""
     encoded = [encode(element) for element in values]
@@ -240,7 +247,10 @@ ENCODERS: tuple[tuple[Any, Callable[[Any], AttributeValue]], ...] = (
     (bytes | bytearray, lambda value: {"B": b64encode(value).decode()}),
     (Item, lambda value: value.whole().value),
     (Picked, lambda value: {"M": value.wire}),
-    (Mapping, lambda value: {"M": {str(name): encode(element) for name, element in value.items()}}),
+    (
+        Mapping,
+        lambda value: {"M": {text_of(name): encode(element) for name, element in value.items()}},
+    ),
     (list | tuple, lambda value: {"L": [encode(element) for element in value]}),
     (set | frozenset, _encode_set),
 )

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from adminview.model.attribute import PK, SK, Attribute
 from adminview.model.errors import RowError
 from adminview.model.index import Index, IndexEntry
-from adminview.model.item import AttributeValue, Item, Picked, RawValue, encode
+from adminview.model.item import AttributeValue, Item, Picked, RawValue, encode, text_of
 from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT, check_key
 from adminview.model.mistakes import argument_mistake
 from adminview.model.total import Contribution, encode_contributions
@@ -124,7 +124,7 @@ def _document(data: Mapping[str, Any] | RawValue) -> AttributeValue:
     else:
         document = {
             "M": {
-                name: value.value if type(value) is RawValue else encode(value)
+                text_of(name): value.value if type(value) is RawValue else encode(value)
                 for name, value in data.items()
             }
         }

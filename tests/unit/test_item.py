@@ -157,6 +157,14 @@ def test_a_text_with_a_name_is_stored_as_the_text() -> None:
     assert encode(Status.OPEN) == {"S": "open"}
 
 
+def test_names_of_attributes_are_text_as_they_are_in_the_table() -> None:
+    """A row with other names would differ from the stored one for ever."""
+    counts: dict[Any, Any] = {Status.OPEN: 1, 2025: {7: "x"}}
+    encoded = {"open": {"N": "1"}, "2025": {"M": {"7": {"S": "x"}}}}
+    assert Row("a", "b", data=counts).attributes()["data"] == {"M": encoded}
+    assert encode(counts) == {"M": encoded}
+
+
 @pytest.mark.parametrize(
     ("number", "size"),
     [("0", 1), ("7", 2), ("15", 2), ("100", 2), ("2.5", 3), ("123.4", 4), ("-15", 3), ("1E-5", 2)],
