@@ -1,4 +1,4 @@
-"""Checks that need no items: imports, rows that are lost, and what no access pattern uses."""
+"""Checks that need no items: imports, rows and declarations that are lost, and what is unused."""
 
 import ast
 import re
@@ -16,15 +16,50 @@ from adminview.model.row import OWNER_INDEX
 
 VIEW_REQUIREMENTS: Final = "requirements.txt"  # packages that views import; next to the handlers
 REQUIREMENT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+DECLARATIONS: Final = frozenset({"AccessPattern", "Index", "LocalIndex", "Source", "Total"})
 AWS_SDK: Final = frozenset({"boto3", "botocore", "aioboto3", "aiobotocore"})
 
 
 def static_findings(model: Registry, requirements: Path | None = None) -> list[ModelFinding]:
-    """Return impure imports, rows that are not yielded, and what no access pattern uses.
+    """Return impure imports, what is lost, and what no access pattern uses.
 
     *requirements* is the file that lists the packages of the functions; None if there is none.
     """
-    return [*_imports(model, requirements), *_lost_rows(model), *_unused(model)]
+    return [
+        *_imports(model, requirements),
+        *_lost_declarations(model),
+        *_lost_rows(model),
+        *_unused(model),
+    ]
+
+
+def _lost_declarations(model: Registry) -> Iterator[ModelFinding]:
+    """Yield an error for each declaration whose name a later one in the same file takes."""
+    for module in model.modules:
+        lines: dict[str, int] = {}
+        for node in parse(source_of(module)).body:
+            if name := _declared(node):
+                if name in lines:
+                    message = (
+                        f"{name} is declared again, so the one in line {lines[name]} is lost; "
+                        "rename one of them"
+                    )
+                    where = place(str(module.__file__), node.lineno)
+                    yield ModelFinding(Level.ERROR, "lost-declaration", where, message, name)
+                lines[name] = node.lineno
+
+
+def _declared(node: ast.stmt) -> str:
+    """Return the name that a statement gives to a declaration; "" for other statements."""
+    match node:
+        case ast.FunctionDef(name=name, decorator_list=[ast.Call(func=ast.Name(id="view")), *_]):
+            return name
+        case (
+            ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=called)))
+            | ast.AnnAssign(target=ast.Name(id=name), value=ast.Call(func=ast.Name(id=called)))
+        ) if called in DECLARATIONS:
+            return name
+    return ""
 
 
 def _lost_rows(model: Registry) -> Iterator[ModelFinding]:

@@ -249,6 +249,37 @@ def test_a_lost_row_is_found_in_each_of_two_views_with_one_name(app: WrittenApp)
     assert (status, lines[-1]) == (1, "4 errors, 0 warnings")
 
 
+TWICE = """
+
+@view(pets)
+def pet(item):
+    yield Row(item["id"], "BORN")
+
+
+of_kind = AccessPattern("of-kind", partition="KIND#{kind}")
+of_kind = AccessPattern("of-age", partition="AGE#{age}")
+numbers = list("abc")
+numbers = list("abc")
+"""
+
+
+def test_declarations_that_others_replace_are_errors(app: WrittenApp) -> None:
+    app.write("views/pets.py", HEAD + PET + TWICE)
+    status, lines = check()
+    view, pattern = (
+        app.line("views/pets.py", text)
+        for text in ("pet(item):\n    yield Row(item[", 'of_kind = AccessPattern("of-age')
+    )
+    first_pattern = app.line("views/pets.py", "of_kind =").rpartition(":")[2]
+    text = "is declared again, so the one in line"
+    assert status == 1
+    assert lines == [
+        f"{view}: error: pet {text} 7 is lost; rename one of them",
+        f"{pattern}: error: of_kind {text} {first_pattern} is lost; rename one of them",
+        "2 errors, 0 warnings",
+    ]
+
+
 def test_indexes_and_totals_that_no_pattern_uses_are_warnings(app: WrittenApp) -> None:
     text = """
 by_age = Index("ByAge", partition="age")

@@ -39,9 +39,10 @@ def check(
 ) -> None:
     """Find mistakes in view files, each with its file and line.
 
-    Errors: a file that cannot be loaded, declarations that contradict each
-    other, and imports of packages that a view may not use. Warnings: indexes and
-    totals that no access pattern uses.
+    Errors: a file that cannot be loaded, declarations that contradict or
+    replace each other, rows that a view does not yield, and imports of packages
+    that a view may not use. Warnings: indexes and totals that no access pattern
+    uses.
 
     With --items-file, the rows of each of these items are derived. Then these
     are errors too: a view that fails; rows that differ when an item is derived
