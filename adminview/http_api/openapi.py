@@ -21,7 +21,7 @@ from adminview.query.engine import MOST, PAGE
 ABOUT: Final = (
     "Queries of the access patterns that the view files declare, against AdminViewTable. Every "
     "request is authorized by IAM (Signature Version 4, service execute-api) or by a JWT, as "
-    "deployed; only `adminview serve` needs no authorization. Errors of the gateway itself (no "
+    "deployed; only a local server needs no authorization. Errors of the gateway itself (no "
     "authorization, too many requests, no such route) have its own format, not problem+json. A "
     "response has at most 6 MB: a page ends where the next row would not fit, so use the cursor, "
     "not the number of rows, to see whether there is more."
