@@ -124,7 +124,9 @@ def _document(data: Mapping[str, Any] | RawValue) -> AttributeValue:
     else:
         document = {
             "M": {
-                text_of(name): value.value if type(value) is RawValue else encode(value)
+                name if type(name) is str else text_of(name): (
+                    value.value if type(value) is RawValue else encode(value)
+                )
                 for name, value in data.items()
             }
         }
