@@ -228,6 +228,16 @@ def test_a_discard_is_written_down_before_it_deletes(
     assert console.get("/dead-letters")["letters"] == []
 
 
+@pytest.mark.parametrize("action", ["replay", "discard"])
+def test_the_audit_trail_names_the_item_of_a_dead_letter(
+    console: ConsoleClient, action: str
+) -> None:
+    assert console.repair(action, {"all": True})["handled"] == 1
+    entry = console.get("/audit")["entries"][0]
+    item = f"Orders/{POISON.item['CustomerId']}/{POISON.item['SK']}"
+    assert (entry["action"], entry["item"]) == (action, item)
+
+
 def test_other_dead_letters_stay(shop: LocalCloud, console: ConsoleClient) -> None:
     shop.clients.sqs.send_message(QueueUrl=shop.queue_url, MessageBody="<b>no letter \u2028")
     response = console.get("/dead-letters")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
+from json import loads
 from math import inf
 from threading import Event, Lock
 from typing import Any, Final, Protocol
@@ -16,7 +17,7 @@ from adminview.aws.dead_letter_consumer import Message
 from adminview.aws.deadline import Deadline
 from adminview.dead_letters.groups import Selection, messages_of
 from adminview.dead_letters.replay import Replayer
-from adminview.dead_letters.replay_summary import KEPT, LetterOutcome
+from adminview.dead_letters.replay_summary import LetterOutcome
 from adminview.dead_letters.resolve import LetterResolver
 from adminview.http_api.openapi import parameter
 from adminview.http_api.operations.dead_letters import DeadLetters
@@ -227,7 +228,7 @@ class Repairs:
         members = ("at", "by", "action", "reason", "id", "outcome", "job", "item")
         entries = [
             {name: _maybe_text(entry.get(name)) for name in members}
-            for entry in self.audit.read(int(value))
+            for entry in map(_with_item, self.audit.read(int(value)))
         ]
         return Reply({"file": self.audit.name, "entries": entries})
 
@@ -264,11 +265,14 @@ class Repairs:
             paused = self._paused.is_set()
 
         def report(message: Message, outcome: LetterOutcome, why: str) -> None:
-            self.audit.note(
-                job.action, job.reason, job=job.id, id=message.id, outcome=outcome.value
-            )
-            if outcome in KEPT:
-                self._remember(message, outcome, writer)
+            subject = _subject(message, writer.resolver)
+            item = {"item": subject[0]} if subject else {}
+            facts = {"job": job.id, "id": message.id, **item, "outcome": outcome.value}
+            self.audit.note(job.action, job.reason, **facts)
+            if subject and outcome in (LetterOutcome.FAILING, LetterOutcome.EXPIRED):
+                # It was sent again, and is invisible for a while.
+                until = writer.now() + writer.retry_seconds
+                self.hidden.add(HiddenLetter(*subject, until))
             job.report(message.id, outcome.value, why)
             self.letters.handled(message.id)
 
@@ -303,18 +307,9 @@ class Repairs:
                 if not fresh or seen >= (selection.ids or {""}):
                     return
 
-    def _remember(self, message: Message, outcome: LetterOutcome, writer: Replayer) -> None:
-        """Remember until when a dead letter that was sent again is invisible."""
-        if outcome not in (LetterOutcome.FAILING, LetterOutcome.EXPIRED):
-            return
-        subject = _subject(message, writer.resolver)
-        if subject:
-            item, source, error = subject
-            until = writer.now() + writer.retry_seconds
-            self.hidden.add(HiddenLetter(item, source, error, until))
-
 
 def _subject(message: Message, resolver: LetterResolver) -> tuple[str, str, str] | None:
+    """Return the item, source and error of a dead letter; None if it cannot be read."""
     try:
         resolved = resolver.resolve(message)
     except UnknownLetterError:
@@ -341,6 +336,15 @@ def _checked(writer: Callable[[], Replayer]) -> Replayer:
         return writer()
     except SettingsError as error:
         raise ProblemError(HTTPStatus.CONFLICT, str(error), kind=MODEL_DIFFERS) from error
+
+
+def _with_item(entry: dict[str, Any]) -> dict[str, Any]:
+    """Name the item of an entry that has only the content of a dead letter, as of a discard."""
+    try:
+        letter = loads(entry.get("letter") or "null")
+    except (TypeError, ValueError, RecursionError):
+        return entry
+    return {"item": letter.get("owner"), **entry} if isinstance(letter, dict) else entry
 
 
 def _maybe_text(value: object) -> str | None:
