@@ -31,7 +31,7 @@ TIMEOUT: Final = 10.0  # seconds
 NO_METRICS: Final = "a local engine has no metrics; the console of `adminview dev` counts them"
 NO_BATCH: Final = "nothing was synced since this console started"
 NO_QUEUE: Final = "there is no dead-letter queue"
-NO_VERIFICATION: Final = "no verification is recorded: run adminview verify"
+NO_VERIFICATION: Final = "no verification is recorded, run `adminview verify`"
 NO_ALARMS: Final = "a local engine has no alarms"
 
 

@@ -85,7 +85,7 @@ class StageStatus:
                 self._source(name, table, recent, verified)
                 for name, table in sorted(self.settings.sources.items())
             ],
-            window="15 minutes",
+            window="in 15 minutes",
             dead_letters=waiting,
             alarms=_alarms(deployment),
             pending=self.progress_reader.pending,

@@ -42,6 +42,14 @@ export function localized(value) {
   return { text: value };
 }
 
+/** Return a day without its year, as it fits below a bar; undefined for other texts.
+ * @param {string} text */
+export function dayOf(text) {
+  if (!DAY.test(text) || !isDate(text)) return undefined;
+  const options = /** @type {const} */ ({ day: "numeric", month: "short", timeZone: "UTC" });
+  return new Date(text).toLocaleDateString(undefined, options);
+}
+
 /** @param {string} text */
 function isDate(text) {
   const date = new Date(text);

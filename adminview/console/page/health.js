@@ -69,7 +69,7 @@ function Overview({ status }) {
     }
     ${hidden > 0 && html`<p>${hidden.toLocaleString()} ${hidden === 1 ? "dead letter is" : "dead letters are"} invisible for now. <${Link} href="/dead-letters">Show until when<//></p>`}
     <h2>Sources</h2>
-    <${Table} label="Sources" head=${["source", "state", ...["lag", `records${status.window ? ` in ${status.window}` : ""}`, "rows written", "dead letters", "drift"].map((title) => ({ title, number: true })), "last verification"]}>
+    <${Table} label="Sources" head=${["source", "state", ...["lag", `records${status.window ? ` ${status.window}` : ""}`, "rows written", "dead letters", "drift"].map((title) => ({ title, number: true })), "last verification"]}>
       ${status.sources.map((source) => html`<${SourceRow} key=${source.name} source=${source} />`)}
     <//>
     ${[...unknowns(status.sources)].map(([reason, names]) => html`<p class="muted">The ${new Intl.ListFormat("en").format(names)} ${names.size > 1 ? "are" : "is"} unknown: <${Prose} text=${reason} />.</p>`)}
@@ -78,7 +78,7 @@ function Overview({ status }) {
       alarms.known
         ? html`<p>${alarms.ringing.length ? "" : "No alarm rings. "}${alarms.ok} are OK, ${alarms.noData} have no data.</p>
           <ul class="problems">${alarms.ringing.map((alarm) => html`<li><strong><${Text} text=${alarm.name} /></strong> since ${moment(alarm.since)}: <${Text} text=${alarm.description} /></li>`)}</ul>`
-        : html`<p class="muted">Unknown: <${Prose} text=${alarms.reason ?? ""} /></p>`
+        : html`<p class="muted">Unknown: <${Prose} text=${alarms.reason ?? ""} />.</p>`
     }
     ${
       pending.length > 0 &&
@@ -147,7 +147,7 @@ function Runs({ stage }) {
   if (!data) return null;
   const { plan } = data;
   return html`<h2>Work in progress</h2>
-    ${!data.known && html`<p class="muted">Unknown: <${Prose} text=${data.reason ?? ""} /></p>`}
+    ${!data.known && html`<p class="muted">Unknown: <${Prose} text=${data.reason ?? ""} />.</p>`}
     ${plan.apply && plan.apply.state !== "done" && html`<${Steps} apply=${plan.apply} />`}
     ${data.known && !data.runs.length && html`<p class="empty">No backfill, sweep, migration or verification is running.</p>`}
     ${data.runs.map(

@@ -134,7 +134,7 @@ function Theme() {
     document.documentElement.dataset.theme = theme;
     localStorage.setItem("adminview-theme", theme);
   }, [theme]);
-  return html`<label class="theme">Theme <select value=${theme}
+  return html`<label class="theme"><span>Theme </span><select aria-label="Theme" value=${theme}
     onChange=${(/** @type {any} */ event) => setTheme(event.target.value)}>
     ${THEMES.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`;
 }
