@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from itertools import pairwise
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, ViewportSize, expect
+from playwright.sync_api import FloatRect, Locator, Page, Route, ViewportSize, expect
 
 from adminview.examples.shop import sample_data as shop
 from tests.support.console_browser import Console
@@ -17,10 +17,10 @@ NARROW: ViewportSize = {"width": 360, "height": 700}
 DAYS = 34
 
 
-def box(element: Locator) -> dict[str, float]:
+def box(element: Locator) -> FloatRect:
     found = element.bounding_box()
     assert found
-    return {**found}
+    return found
 
 
 def sales(console: Console) -> Page:
@@ -65,6 +65,7 @@ def test_a_narrow_window_shows_the_screen_below_two_lines_of_navigation(console:
 def test_the_details_of_a_part_leave_the_parts_visible_that_it_is_connected_with(
     console: Console,
 ) -> None:
+    console.put("Orders", shop.BROKEN.item)
     console.page.set_viewport_size(WIDE)
     page = console.open("/model")
     page.get_by_role("button", name="index GSI1", exact=True).click()
