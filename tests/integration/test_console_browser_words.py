@@ -39,6 +39,27 @@ def test_a_name_that_is_no_access_pattern_and_no_key_is_explained(console: Conso
     expect(page.get_by_role("button", name="Count all")).to_have_count(0)
 
 
+def test_a_text_that_is_no_date_is_named_with_the_format(console: Console) -> None:
+    console.put("Orders", PENDING.item)
+    page = console.open("/patterns/daily-sales?start=tomorrow")
+    expect(page.get_by_text("start is no date: write it as YYYY-MM-DD.")).to_be_visible()
+    page.get_by_label("start").first.fill("2026")
+    page.get_by_role("button", name="Query", exact=True).click()
+    expect(page.get_by_text("No rows. A value must match exactly")).to_be_visible()
+
+
+def test_a_command_in_an_error_is_set_as_code(console: Console, watch: Watch) -> None:
+    watch.allowed.append("ERR_CONNECTION_REFUSED")
+    console.put("Orders", PENDING.item)
+    page = console.open()
+    model = page.get_by_role("link", name="Model", exact=True)
+    expect(model).to_be_visible()
+    page.route("**/api/**", lambda route: route.abort("connectionrefused"))
+    model.click()
+    command = page.get_by_role("alert").locator("code")
+    expect(command).to_have_text("adminview console")
+
+
 def test_a_link_without_a_token_asks_for_it_in_words_of_the_page(
     console: Console, watch: Watch
 ) -> None:

@@ -253,6 +253,7 @@ def served() -> Iterator[tuple[ConsoleClient, int]]:
     """Serve a console on a free port."""
     client = console()
     server = client.gateway.listen(0)
+    assert server.server_address[0] == "127.0.0.1", "no other machine reaches it"
     thread = Thread(target=server.serve_forever)
     thread.start()
     yield client, int(server.server_address[1])

@@ -21,6 +21,7 @@ const KEYWORDS = new Set(
 );
 const SHORT = 24; // characters of a text that is not wrapped
 const LIMITS = ["20", "50", "200", "1000"];
+const PICKED = { date: /^\d{4}-\d{2}-\d{2}$/, month: /^\d{4}-\d{2}$/ };
 const PLACEHOLDERS = { date: "YYYY-MM-DD", month: "YYYY-MM", datetime: "YYYY-MM-DDThh:mm:ssZ" };
 
 export function Patterns() {
@@ -120,7 +121,7 @@ function Field({ parameter, value, set }) {
       pattern=${type === "number" ? "\\s*[+\\-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+\\-]?\\d+)?\\s*" : undefined}
       title=${type === "number" ? "a number" : parameter.condition}
       placeholder=${hint ? PLACEHOLDERS[hint] : type === "number" ? "a number" : type === "base64" ? "base64" : undefined} />
-    ${(hint === "date" || hint === "month") && html`<input class="picker" type=${hint} value=${value} onInput=${input} aria-label=${`pick ${name}`} tabindex="-1" />`}
+    ${(hint === "date" || hint === "month") && html`<input class="picker" type=${hint} value=${PICKED[hint].test(value) ? value : ""} onInput=${input} aria-label=${`pick ${name}`} tabindex="-1" />`}
   </div>`;
 }
 
@@ -161,7 +162,7 @@ function Results({ pattern, given, path, open, target }) {
           ? html`
             ${pattern.total && rows.length > 1 && html`<${Chart} rows=${rows} pattern=${pattern} />`}
             <${Rows} rows=${rows} pattern=${pattern} />`
-          : html`<p class="empty">No rows. ${given.cursor ? "This page is past the end." : "A value must match exactly, also in upper and lower case; a name finds nothing where an ID is asked for. A change takes about a second to appear."}</p>`
+          : html`<p class="empty">No rows. ${formats(pattern, given)}${given.cursor ? "This page is past the end." : "A value must match exactly, also in upper and lower case; a name finds nothing where an ID is asked for. A change takes about a second to appear."}</p>`
       }
       <nav class="pages" aria-label="Pages">
         ${given.cursor && html`<button type="button" onClick=${() => open({ ...given, cursor: "" })}>First page</button>`}
@@ -169,6 +170,16 @@ function Results({ pattern, given, path, open, target }) {
         ${data.cursor && html`<button type="button" onClick=${next}>Next page</button>`}
       </nav>`
     }`;
+}
+
+/** Say how dates are written that do not look like one. Other texts are allowed: a range may begin
+ * with the beginning of a date.
+ * @param {Pattern} pattern @param {Record<string, string>} given */
+function formats(pattern, given) {
+  return pattern.parameters
+    .filter(({ name, hint }) => hint && given[name] && !/^\d{4}/.test(given[name]))
+    .map(({ name, hint }) => `${name} is no date: write it as ${hint && PLACEHOLDERS[hint]}. `)
+    .join("");
 }
 
 /** Return the attributes of a total in the order in which people read them. @param {Pattern} pattern */

@@ -82,7 +82,7 @@ export function Failure({ error, retry }) {
   const problem = error instanceof ApiError ? error.problem : null;
   return html`<div class="failure" role="alert">
     <strong>${problem?.title ?? "Error"}</strong>
-    <p><${Text} text=${error.message} /></p>
+    <p><${Prose} text=${error.message} /></p>
     ${retry && html`<button type="button" onClick=${retry}>Try again</button>`}
   </div>`;
 }
