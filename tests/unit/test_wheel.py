@@ -14,6 +14,8 @@ from zipfile import ZipFile
 import pytest
 from packaging.requirements import Requirement
 
+from adminview.console.build import build
+
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 NOT_COPIED = shutil.ignore_patterns(
@@ -95,6 +97,15 @@ def test_the_only_package_in_the_wheel_is_adminview(wheel: Path) -> None:
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"adminview"}
     assert {"adminview/py.typed", "adminview/__init__.pyi"} <= {*names}
     assert "adminview/cdk/bundle.py" in names
+
+
+@pytest.mark.slow
+def test_the_wheel_contains_the_built_page_of_the_console(wheel: Path, tmp_path: Path) -> None:
+    build(tmp_path / "static")
+    page = {path.name.partition(".")[0] for path in tmp_path.rglob("*") if path.is_file()}
+    names = [Path(name) for name in ZipFile(wheel).namelist() if "/console/static/" in name]
+    assert {path.name.partition(".")[0] for path in names} == page
+    assert Path("adminview/console/static/index.html") in names
 
 
 @pytest.mark.slow
