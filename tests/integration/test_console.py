@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic
 from typing import Any
 from urllib.parse import urlencode
 
@@ -229,16 +228,6 @@ def test_a_discard_is_written_down_before_it_deletes(
     assert console.get("/dead-letters")["letters"] == []
 
 
-@pytest.mark.parametrize("action", ["replay", "discard"])
-def test_the_audit_trail_names_the_item_of_a_dead_letter(
-    console: ConsoleClient, action: str
-) -> None:
-    assert console.repair(action, {"all": True})["handled"] == 1
-    entry = console.get("/audit")["entries"][0]
-    item = f"Orders/{POISON.item['CustomerId']}/{POISON.item['SK']}"
-    assert (entry["action"], entry["item"]) == (action, item)
-
-
 def test_other_dead_letters_stay(shop: LocalCloud, console: ConsoleClient) -> None:
     shop.clients.sqs.send_message(QueueUrl=shop.queue_url, MessageBody="<b>no letter \u2028")
     response = console.get("/dead-letters")
@@ -266,21 +255,6 @@ def test_a_job_is_rate_limited_and_can_be_stopped(shop: LocalCloud, console: Con
     assert ended["handled"] <= 20
     assert console.get("/jobs")["jobs"][0]["id"] == job["id"]
     assert len(console.get("/dead-letters")["letters"]) == 26 - ended["handled"]
-
-
-@pytest.mark.parametrize(("action", "rate"), [("discard", 10), ("replay", 1)])
-def test_a_job_takes_as_long_as_its_rate_demands(
-    shop: LocalCloud, console: ConsoleClient, action: str, rate: int
-) -> None:
-    """A discard handles ten dead letters at a time, a replay as many as in a second."""
-    for number in range(2 * rate + 1):
-        item = {**POISON.item, "SK": f"2025-03-07#{number}"}
-        shop.put("Orders", item)
-    shop.settle()
-    began = monotonic()
-    job = console.repair(action, {"group": MISSING}, perSecond=rate)
-    assert job["handled"] == 2 * rate + 2
-    assert monotonic() - began >= 2
 
 
 def test_nothing_is_replayed_with_another_model_than_the_deployed_one(

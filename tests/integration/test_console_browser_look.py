@@ -18,9 +18,9 @@ DAYS = 34
 
 
 def box(element: Locator) -> FloatRect:
-    found = element.bounding_box()
-    assert found
-    return found
+    rectangle = element.bounding_box()
+    assert rectangle
+    return rectangle
 
 
 def sales(console: Console) -> Page:
@@ -43,7 +43,7 @@ def test_many_bars_have_whole_names_and_the_number_of_the_highest(console: Conso
     assert not any("…" in name for name in names)
 
 
-def test_the_letters_of_a_chart_are_readable_in_a_narrow_window(console: Console) -> None:
+def test_the_text_of_a_chart_are_readable_in_a_narrow_window(console: Console) -> None:
     console.page.set_viewport_size(NARROW)
     names = sales(console).locator(".chart text")
     assert min(box(name)["height"] for name in names.all()) > 10
