@@ -16,7 +16,7 @@ from playwright.sync_api import Page, expect
 from adminview.examples.shop import sample_data as shop
 from adminview.local.source_writes import apply
 from adminview.model.row import VIEW_TABLE
-from tests.support.browser import Watch, show, violations
+from tests.support.browser import Watch, choose_theme, show, violations
 from tests.support.console_browser import Console
 
 pytestmark = [pytest.mark.shop, pytest.mark.slow, pytest.mark.xdist_group("browser")]
@@ -365,7 +365,7 @@ SCREENS: dict[str, Callable[[Page], object]] = {
 def test_every_screen_is_accessible_and_fits_a_narrow_window(console: Console, theme: str) -> None:
     apply(console.cloud, (*shop.FIRST_DAY, *shop.SECOND_DAY, shop.POISON))
     page = console.open()
-    page.get_by_label("Theme").select_option(theme)
+    choose_theme(page, theme)
     for path, ready in SCREENS.items():
         page.set_viewport_size({"width": 1280, "height": 800})
         page.goto(f"{console.server.url}{path}")

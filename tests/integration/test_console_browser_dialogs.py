@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from adminview.examples.shop import sample_data as shop
 from adminview.model.row import VIEW_TABLE
-from tests.support.browser import Watch, show, violations
+from tests.support.browser import Watch, choose_theme, show, violations
 from tests.support.console_browser import Console
 
 pytestmark = [pytest.mark.shop, pytest.mark.slow, pytest.mark.xdist_group("browser")]
@@ -53,7 +53,7 @@ def test_every_dialog_is_accessible_and_fits_a_narrow_window(console: Console, t
     console.put("Orders", shop.BROKEN.item)
     edit(console)
     page = console.open()
-    page.get_by_label("Theme").select_option(theme)
+    choose_theme(page, theme)
     for path, opened in DIALOGS:
         page.set_viewport_size({"width": 1280, "height": 800})
         page.goto(f"{console.server.url}{path}")

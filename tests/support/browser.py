@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.support.ci import IN_CI
 
@@ -72,6 +72,13 @@ class Watch:
             text for text in self.messages if not any(part in text for part in self.allowed)
         ]
         assert unexpected == []
+
+
+def choose_theme(page: Page, theme: str) -> None:
+    """Choose a theme, and check that it outlasts leaving the page at once."""
+    page.get_by_label("Theme").select_option(theme)
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", theme)
 
 
 def violations(page: Page) -> list[Any]:

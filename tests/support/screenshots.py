@@ -14,7 +14,7 @@ from adminview.local.engines import ENGINES, EngineName
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.source_writes import apply
 from adminview.model.row import VIEW_TABLE
-from tests.support.browser import chromium
+from tests.support.browser import choose_theme, chromium
 from tests.support.console import serve_console
 from tests.support.shop import registry
 
@@ -32,7 +32,7 @@ SCREENS = {
 
 
 def pictures(page: Page, url: str, theme: str) -> None:
-    page.get_by_label("Theme").select_option(theme)
+    choose_theme(page, theme)
     for name, (path, text) in SCREENS.items():
         page.goto(f"{url}{path}")
         expect(page.locator("main")).to_contain_text(text.removesuffix("per day"))

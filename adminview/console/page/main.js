@@ -1,6 +1,6 @@
 // The frame of the console: navigation, theme, keyboard, session.
 import { render } from "preact";
-import { useEffect, useErrorBoundary, useState } from "preact/hooks";
+import { useEffect, useErrorBoundary, useLayoutEffect, useState } from "preact/hooks";
 import { call, onExpired, signIn, start } from "./api.js";
 import { DeadLetters } from "./dead_letters.js";
 import { Health } from "./health.js";
@@ -130,7 +130,7 @@ function SignIn({ signedIn, done }) {
 
 function Theme() {
   const [theme, setTheme] = useState(localStorage.getItem("adminview-theme") ?? "system");
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: somebody may leave the page next
     document.documentElement.dataset.theme = theme;
     localStorage.setItem("adminview-theme", theme);
   }, [theme]);
