@@ -10,7 +10,6 @@ from adminview.aws.attribute_codec import from_boto3
 from adminview.aws.deadline import Deadline
 from adminview.aws.totals_table import Boto3Updater, TotalsOutcome, TotalsTable
 from adminview.totals.archive import (
-    DISORDER,
     LEAST_MOVED,
     MOST_MOVED,
     MOST_POSITIONS,
@@ -29,6 +28,7 @@ from tests.support.totals_records import AT, GROUP, SHARD, change, update
 ARCHIVE = tuple(value["S"] for value in archive_key(GROUP).values())
 SHARDS = MOST_POSITIONS + LEAST_MOVED
 LATER = Deadline.after(3600)
+MINUTE = 60
 
 
 class Table(TotalsItems):
@@ -114,7 +114,7 @@ def test_a_total_with_few_positions_has_no_archive(shards: int) -> None:
 def test_positions_of_the_last_half_hour_stay() -> None:
     items = Table()
     for number in range(SHARDS):
-        apply(items, old(number, at=AT - 2 * DISORDER))
+        apply(items, old(number, at=AT - 30 * MINUTE))
     apply(items, update(change(9)))
     assert items.items.keys() == {GROUP}
 
@@ -163,7 +163,7 @@ def test_new_records_of_any_shard_take_one_call() -> None:
 def test_a_mark_is_later_than_all_archived_records_even_if_their_times_are_out_of_order() -> None:
     items = Table()
     archived(items)
-    disordered = AT - 2 * HOUR + DISORDER - 1
+    disordered = AT - 2 * HOUR + 15 * MINUTE - 1
     outcome = apply(items, old(2, sequence=4, at=disordered))
     assert (outcome.covered, outcome.updates) == (1, 0)
     assert counted(items) == SHARDS + 1
