@@ -98,3 +98,32 @@ def test_a_total_of_no_rows_is_hidden_and_expires(cloud: LocalCloud) -> None:
     put(cloud, 2)
     cloud.settle()
     assert answers(cloud, "orders-per-status") == [{"status": "PENDING", "count": 1}]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"total": Decimal("1E20")}, "revenue has more than 20 digits before the point"),
+        ({"total": Decimal("1E-10")}, "revenue has more than 9 decimal places"),
+        ({"status": ""}, "status is empty"),
+        ({"day": "x" * 1025}, "the values of its group are too long"),
+    ],
+)
+def test_an_item_whose_contribution_is_out_of_range_is_a_dead_letter_and_blocks_nothing(
+    cloud: LocalCloud, wrong: dict[str, Any], why: str
+) -> None:
+    put(cloud, 1)
+    put(cloud, 2)
+    cloud.settle()
+    put(cloud, 1, **wrong)
+    put(cloud, 3)
+    cloud.settle()
+    (letter,) = cloud.letters()
+    assert why in letter["error"]["reason"]
+    assert answers(cloud, "orders-per-status") == [{"status": "PENDING", "count": 3}]
+    put(cloud, 1, status="PAID")
+    cloud.settle()
+    assert answers(cloud, "orders-per-status") == [
+        {"status": "PAID", "count": 1},
+        {"status": "PENDING", "count": 2},
+    ]

@@ -346,10 +346,10 @@ def test_whatever_happens_at_any_call_each_record_counts_once(totals: Engine, ha
             **{position_name(shard): encode_position(5, earlier) for shard in shards},
         }
         client.put_item(TableName=TABLE, Item=for_boto3(item))
-        one = {busy: {"a": "0.1"}}
-        new = [added(9, {empty: {}}), added(10, one), removed(11, {empty: {}}), added(12, one)]
-        old = [added(5, one, earlier), added(6, one, earlier)]
-        last = added(13, {**one, empty: {}})
+        tenth = {busy: {"a": "0.1"}}
+        new = [added(9, {empty: {}}), added(10, tenth), removed(11, {empty: {}}), added(12, tenth)]
+        old = [added(5, tenth, earlier), added(6, tenth, earlier)]
+        last = added(13, {**tenth, empty: {}})
         recut = (
             event(*new[:2]),
             event(*old, shard=shards[3]),
