@@ -374,6 +374,34 @@ def test_sums_and_averages_are_read_exactly() -> None:
 
 
 @pytest.mark.parametrize(
+    ("digits", "scale", "amount", "count", "average"),
+    [
+        (29, 0, "9" * 38, 10**9, "1" + "0" * 29),
+        (29, 0, "9" * 29, 1, "9" * 29),
+        (20, 9, f"{'9' * 20}.{'9' * 9}", 1, f"{'9' * 20}.{'9' * 9}"),
+        (20, 9, f"-{'9' * 20}.{'9' * 9}", 7, "-14285714285714285714.285714286"),
+        (1, 28, f"9.{'9' * 28}", 7, "1.4285714285714285714285714286"),
+        (20, 9, "2", 3, "0.666667"),
+    ],
+)
+def test_averages_of_the_largest_and_of_the_finest_sums(
+    digits: int, scale: int, amount: str, count: int, average: str
+) -> None:
+    """With six decimal places, or with as many as the sum has."""
+    total = Total("Widest", sums=[Sum("amount", digits=digits, scale=scale)])
+    row = total.row_of(
+        {
+            "PK": {"S": "Widest.1"},
+            "SK": {"S": "TOTAL"},
+            "count": {"N": str(count)},
+            "amount": {"N": amount},
+        }
+    )
+    assert row
+    assert row["data"]["M"]["average_amount"] == {"N": average}
+
+
+@pytest.mark.parametrize(
     ("view_table", "name"),
     [("AdminViewTable", "AdminViewTotals"), ("test-AdminViewTable", "test-AdminViewTotals")],
 )
