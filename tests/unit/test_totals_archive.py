@@ -266,6 +266,24 @@ def test_no_write_is_wasted_when_expired_and_other_old_positions_go() -> None:
     assert len(names(items, ARCHIVE)) == SHARDS
 
 
+@pytest.mark.parametrize(
+    ("late", "least", "most"), [(LEAST_MOVED - 1, 1, 1), (LEAST_MOVED, 3, 4), (6, 3, 4)]
+)
+def test_a_change_of_a_late_shard_takes_four_calls_at_most(
+    late: int, least: int, most: int
+) -> None:
+    """Its position is archived again after each change: three calls, and a share of a move."""
+    items = Table()
+    for sequence in range(1, 31):
+        for number in range(MOST_POSITIONS):
+            apply(items, update(change(sequence), shard=position_name(f"live-{number}")))
+        for number in range(late):
+            apply(items, old(number, sequence=sequence))
+    assert counted(items) == 30 * (MOST_POSITIONS + late)
+    calls = len(items.requests) - 30 * MOST_POSITIONS
+    assert least <= calls / (30 * late) <= most
+
+
 def test_a_move_has_no_more_positions_than_one_call_takes() -> None:
     item = {position_name(str(n)): encode_position(1, AT - 2 * HOUR) for n in range(500)}
     assert len(movable(item, SHARD, AT)) == MOST_MOVED
