@@ -1,14 +1,19 @@
 """Every function has its own role and its own log, and all have the same settings."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from adminview.aws.manifest import Manifest
 from adminview.aws.settings import Settings
+from adminview.cdk import DeploymentOptions
+from adminview.model.errors import SettingsError
+from infra.stages import DEV
 from tests.infra.roles import held
 from tests.support.shop import registry
 from tests.support.synthesis import Assembly
+from tests.support.written_app import written_app
 
 SOURCES = ("Orders", "Payments", "Products", "Users")
 TABLES = [f"{name}.Arn" for name in SOURCES]
@@ -125,3 +130,14 @@ def test_a_stage_that_traces_may_send_traces_and_tells_the_function(
     # X-Ray knows no resources.
     xray = {("xray:PutTelemetryRecords", "*"), ("xray:PutTraceSegments", "*")}
     assert held(traced, f"{function}Role") == held(dev, f"{function}Role") | xray
+
+
+def test_synthesis_refuses_an_app_that_lacks_a_handler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with written_app(tmp_path, monkeypatch) as app:
+        app.write("sync.py", "")
+        options = DeploymentOptions(views=registry(), stage=DEV, handlers=app.name)
+        assert options.handler("sync") == f"{app.name}.sync.handler"
+        with pytest.raises(SettingsError, match=f"{app.name}/build.py is missing.*adminview init"):
+            options.handler("build")

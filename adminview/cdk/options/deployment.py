@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -127,8 +128,18 @@ class DeploymentOptions:
         return self.customer_key.import_into(scope) if self.customer_key else None
 
     def handler(self, name: str) -> str:
-        """Return the Lambda handler of one of our functions."""
+        """Return the Lambda handler of one of our functions.
+
+        Raises a SettingsError if the app lacks it: Lambda would only notice when it is invoked.
+        """
         if self.handlers:
+            if find_spec(f"{self.handlers}.{name}") is None:
+                file = f"{self.handlers.replace('.', '/')}/{name}.py"
+                msg = (
+                    f"{file} is missing, and AdminView needs its Lambda handler: copy the file "
+                    "from the app that `adminview init` generates"
+                )
+                raise SettingsError(msg)
             return f"{self.handlers}.{name}.handler"
         return f"adminview.handlers.{name}.handle"
 
