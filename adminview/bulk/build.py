@@ -39,13 +39,17 @@ class Build:
     def runs(self, model: str, phase: str, *, deadline: Deadline) -> tuple[list[str], str | None]:
         """Return the runs of a phase, and the phase after them; None if the build is complete.
 
-        A phase without runs is skipped. Raises a TooEarlyError if a phase cannot begin yet, and a
-        BulkError if the rows cannot be completed.
+        A phase without runs is skipped. If another model is deployed by now, nothing is left to do:
+        that deployment has started its own build. Raises a TooEarlyError if a phase cannot begin
+        yet, and a BulkError if the rows cannot be completed.
         """
         if phase not in PHASES:
             msg = f"no phase is named {phase!r}; choose one of {', '.join(PHASES)}"
             raise SettingsError(msg)
-        self._check_model(model)
+        deployed = self._builds.read().model
+        if deployed not in {"", model}:
+            return [], None
+        self._check_model(model, deployed)
         missing = self._builds.missing()
         if missing.unbuilt or missing.stale:
             declared = (source.name for source in self.bulk.registry.sources)
@@ -70,12 +74,11 @@ class Build:
     def _builds(self) -> Builds:
         return Builds(self.bulk.progress, self.bulk.registry.description(), self.bulk.now)
 
-    def _check_model(self, model: str) -> None:
+    def _check_model(self, model: str, deployed: str) -> None:
         """Check that this code, and what is deployed, are of the model to build.
 
         During a deployment, functions are replaced one after the other.
         """
-        deployed = self._builds.read().model
         if (self.bulk.model, deployed) != (model, model):
             msg = (
                 f"model {model} cannot be built: {deployed or 'no model'} is deployed, and this "

@@ -38,6 +38,7 @@ STEPS: Mapping[str, Mapping[str, str]] = {
         **BUDGETS,
     },
     "work": {
+        "task": TEXT,  # only of a build
         "run": TEXT,
         "segment": AMOUNT,
         "of": COUNT,

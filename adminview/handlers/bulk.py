@@ -121,6 +121,7 @@ def _begin(
     concurrency = event.get("concurrency", CONCURRENCY)
     at_once = max(1, min(concurrency, len(segments)))
     shared = {
+        **({"task": BUILD} if event.get("task") == BUILD else {}),
         "tolerated_failures": tolerated,
         **{name: event[name] / at_once for name in ("max_rcu", "max_wcu") if name in event},
     }
@@ -228,6 +229,8 @@ def _work(
     run = bulk.run(*event["run"].split("/", 1))
     model = bulk.model_of(run)
     if event.get("model", model) != model:
+        if event.get("task") == BUILD:  # Begin will notice, and end it
+            return {"done": True, "run": run, "segment": event["segment"], "counts": {}}
         # New code must not continue the old code's run before `apply` begins its own.
         msg = f"{run} was begun by model {event['model']}, but {model} is deployed: begin again"
         raise SettingsError(msg)

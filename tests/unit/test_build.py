@@ -257,20 +257,39 @@ def test_a_deployment_that_is_taken_back_is_built_again(built: Site) -> None:
     assert len(built.started) == 3
     assert len({name for name, _ in built.started}) == 3
     built.world.now += PAUSED
-    with pytest.raises(TooEarlyError, match="model b cannot be built: a is deployed"):
-        built.execute(json.loads(built.started[1][1]))
+    built.backfilled.clear()
+    built.execute(json.loads(built.started[1][1]))
+    assert (built.backfilled, built.waits) == ([], 0), "it ends at once, and does not fail"
     built.execute()
     assert not built.builds.missing()
 
 
-def test_a_run_of_the_model_before_does_not_count(built: Site) -> None:
+def test_a_build_waits_for_functions_that_are_not_replaced_yet(built: Site) -> None:
+    built.deploy("b", SHARED)
+    built.world.now += PAUSED
+    built.world.fingerprint = "a"
+    with pytest.raises(TooEarlyError, match="this function has a"):
+        built.execute()
+
+
+def test_a_build_that_a_later_deployment_overtakes_ends_without_a_failure(built: Site) -> None:
     built.deploy("b", THING)
     built.world.now += PAUSED
     begun = built.step(step="begin", task="build", model="b")
     built.deploy("c", THING)
+    assert built.step(**begun["segments"][0])["done"]
+    assert built.step(**begun["finish"]) == {}
+    assert built.builds.missing().unbuilt == ("Things",), "its run does not count"
+    ended = built.step(**begun["then"])
+    assert (ended["segments"], "then" in ended) == ([], False)
+
+
+def test_a_segment_of_the_model_before_that_no_build_began_is_refused(built: Site) -> None:
+    built.deploy("b", THING)
+    begun = built.step(step="begin", task="backfill", sources=["Things"])
+    built.deploy("c", THING)
     with pytest.raises(SettingsError, match="begun by model b, but c is deployed"):
         built.step(**begun["segments"][0])
-    assert built.builds.missing().unbuilt == ("Things",)
 
 
 def test_an_event_that_is_delivered_again_starts_nothing_twice(built: Site) -> None:
