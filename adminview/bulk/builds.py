@@ -126,14 +126,8 @@ class Builds:
 
     def missing(self) -> Missing:
         """Return what is left to build."""
-        completions, code = self._progress.read(), self.model["code"]
-        built = markers(completions)
-        stale = sweeps(completions, code, self.fingerprint)
-        return Missing(
-            tuple(source for source in code if not _is_built(code[source], built.get(source))),
-            tuple(source for source, attributes in stale.items() if attributes is not None),
-            tuple(self.pending(self.read())),
-        )
+        unbuilt, stale = missing_rows(self.model, self._progress.read())
+        return Missing(unbuilt, stale, tuple(self.pending(self.read())))
 
     def pending(self, record: BuildRecord) -> list[str]:
         """Return the access patterns whose rows, or whose declared epoch, are not complete."""
@@ -161,6 +155,18 @@ class Builds:
     @property
     def _progress(self) -> CompletionMarkers:
         return CompletionMarkers(self.table, self.now)
+
+
+def missing_rows(
+    model: Description, completions: Completions
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the sources to backfill, and those to sweep."""
+    code, built = model["code"], markers(completions)
+    stale = sweeps(completions, code, str(model["fingerprint"]))
+    return (
+        tuple(source for source in code if not _is_built(code[source], built.get(source))),
+        tuple(source for source, attributes in stale.items() if attributes is not None),
+    )
 
 
 def _is_built(code: str, marker: Marker | None) -> bool:

@@ -15,7 +15,7 @@ from adminview.local.local_cloud import LocalCloud
 from adminview.local.tables import source_table
 from tests.support.deployment import Deployment, sound
 from tests.support.model import registry
-from tests.support.readiness import record_item
+from tests.support.readiness import completion_items, record_item
 
 
 @dataclass
@@ -43,9 +43,8 @@ class Doctored(Deployment):
 @pytest.fixture
 def here(cloud: LocalCloud) -> Doctored:
     """Deploy the shop on the engine: streams and the queue are named as it names them."""
-    cloud.clients.dynamodb.put_item(
-        TableName="AdminViewTableProgress", Item=record_item(registry())
-    )
+    for item in (record_item(registry()), *completion_items(registry())):
+        cloud.clients.dynamodb.put_item(TableName="AdminViewTableProgress", Item=item)
     doctored = Doctored(**vars(sound(cloud.queue_url)), clients=cloud.clients)
     attributes: Any = doctored.queues[cloud.queue_url]
     cloud.clients.sqs.set_queue_attributes(QueueUrl=cloud.queue_url, Attributes=attributes)

@@ -26,7 +26,7 @@ from tests.support.aws_descriptions import (
 )
 from tests.support.fakes import NO_WAIT, refusal
 from tests.support.model import registry
-from tests.support.readiness import record_item
+from tests.support.readiness import completion_items, record_item
 
 QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/111122223333/Letters"
 QUEUE, VIEW = ARN.format("sqs", "Letters"), ARN.format("dynamodb", "table/AdminViewTable")
@@ -62,7 +62,9 @@ class Deployment:
     attached: list[str] = field(default_factory=list)
     managed: dict[str, Response] = field(default_factory=dict)  # policies, by ARN
     denied: dict[str, Response] = field(default_factory=dict)  # by action
-    progress: list[Response] = field(default_factory=lambda: [record_item(registry())])
+    progress: list[Response] = field(
+        default_factory=lambda: [record_item(registry()), *completion_items(registry())]
+    )
     refused: dict[str, Exception] = field(default_factory=dict)  # by the name of the call
     requests: list[str] = field(default_factory=list)
 

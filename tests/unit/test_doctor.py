@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from adminview.bulk.lease_table import BUILT
 from adminview.cli.doctor.finding import Finding, State
 from tests.support.aws_descriptions import stream as stream_of
 from tests.support.deployment import (
@@ -23,6 +24,7 @@ from tests.support.deployment import (
     sound,
 )
 from tests.support.model import registry
+from tests.support.readiness import completion_items, record_item
 
 OK, WARNING, PROBLEM, UNKNOWN = State.OK, State.WARNING, State.PROBLEM, State.UNKNOWN
 
@@ -125,6 +127,23 @@ def record(run: str, *, done: bool, deadline: float = 0.0) -> Break:
         "version": {"N": "1"},
     }
     return lambda here: here.progress.append(item)
+
+
+def not_built(source: str) -> Break:
+    """Invalidate a source, as a deployment of other code does; its build fails at once."""
+
+    def change(here: Deployment) -> None:
+        deployed = registry()
+        built = completion_items(deployed, without=(source,))
+        here.progress = [record_item(deployed, execution="arn:failed"), *built]
+
+    return change
+
+
+def not_swept(source: str) -> Break:
+    facts = {"since": 1.0, "model": registry().fingerprint, "attributes": []}
+    item = {"SK": {"S": f"leftovers/{source}"}, "facts": {"S": json.dumps(facts)}}
+    return lambda here: here.progress.append({"PK": {"S": BUILT}, **item})
 
 
 def unseen(seconds: float, **changes: Any) -> Break:
@@ -341,6 +360,14 @@ CASES: list[tuple[Break, str, State, str, str]] = [
         "1 of 16",
         "backfill --source Ord",
     ),
+    (
+        not_built("Orders"),
+        "bulk work",
+        WARNING,
+        "rows of the deployed model are not built: Orders",
+        "--execution-arn arn:failed shows whether a build is running; if not, adminview apply",
+    ),
+    (not_swept("Users"), "bulk work", WARNING, "may be left: Users", "adminview apply"),
     (record("sweep/*", done=False), "bulk work", WARNING, "0 of 16", "adminview sweep --stage dev"),
     (
         record("migrate/orders-delivery-date", done=True),

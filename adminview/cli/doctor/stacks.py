@@ -108,11 +108,12 @@ def evaluate_patterns(deployment: Deployment) -> Verdict:
     """Report the access patterns that are not ready, and what builds their rows."""
     pending = sorted({*deployment.pending, *deployment.unbuilt})
     problem = f"not ready: {', '.join(pending)}"
-    faults = [Fault(problem, _build(deployment), State.WARNING)] if pending else []
+    faults = [Fault(problem, how_to_build(deployment), State.WARNING)] if pending else []
     return faults, "all are ready"
 
 
-def _build(deployment: Deployment) -> str:
+def how_to_build(deployment: Deployment) -> str:
+    """Return the command that shows the build, and the one that completes it."""
     apply = f"adminview apply {deployment.options}"
     if not (execution := deployment.built.get("execution")):
         return f"{apply} builds their rows"
