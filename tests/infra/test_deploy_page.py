@@ -1,5 +1,6 @@
 """docs/deploy.md and docs/smoke.md have commands that exist, and the permissions that they need."""
 
+import json
 import re
 import shlex
 
@@ -38,6 +39,18 @@ def test_every_action_is_one_of_aws() -> None:
         models = [get_session().get_service_model(name) for name in names]
         known = {name for model in models for name in model.operation_names}
         assert OPERATIONS.get(operation, operation) in known, action
+
+
+def test_the_execution_role_is_named_what_the_templates_need(dev: Assembly) -> None:
+    """An execution role that is no administrator needs more than the resources suggest."""
+    needed = {
+        "Fn::GetStackOutput": "cloudformation:DescribeStacks",
+        "Custom::AdminViewBuild": "lambda:InvokeFunction",
+    }
+    templates = json.dumps(dev.templates)
+    policies = TEXT.partition("--cloudformation-execution-policies")[2].partition("\n\n")[0]
+    for feature, action in needed.items():
+        assert (feature in templates, f"`{action}`" in policies) == (True, True), feature
 
 
 def test_the_doctor_calls_nothing_else() -> None:
