@@ -5,7 +5,7 @@ an access pattern is not ready until its rows are built, unless the model before
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, TypeAlias
 
 from adminview.aws.deadline import Deadline
@@ -41,6 +41,7 @@ class BuildRecord:
     begins: float = 0.0  # no invocation of older code can write rows any more
     owner: str = DEPLOYMENT
     execution: str = ""  # of the state machine; empty until it is started
+    stack: str = ""  # the id of the stack that recorded it
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> "BuildRecord":
@@ -78,17 +79,25 @@ class Builds:
     def read(self) -> BuildRecord:
         return BuildRecord.of(self.table.facts(READY, PATTERNS, deadline=_soon()))
 
-    def deployed(self, owner: str | None = None) -> BuildRecord:
-        """Record that this model is deployed, if it is new, and who builds its rows."""
+    def deployed(self, owner: str | None = None, stack: str = "") -> BuildRecord:
+        """Record that this model is deployed, if it is new, and who builds its rows.
+
+        If another *stack* than the recorded one deploys it, the tables were kept when that stack
+        was deleted. Changes since then are lost, so nothing counts as built.
+        """
         before, completions = self.read(), self._progress.read()
         first = not (before.model or completions)
-        if before.model != self.fingerprint:
-            self._invalidate(before, completions)
+        if before.model != self.fingerprint or _is_new(stack, before):
+            self._invalidate(before, completions, everything=_is_new(stack, before))
 
         def change(facts: dict[str, Any]) -> dict[str, Any]:
             known = BuildRecord.of(facts)
+            if _is_new(stack, known):
+                known = BuildRecord(owner=known.owner)
             if known.model != self.fingerprint:
-                return self._begun(known, owner or known.owner, first=first).facts()
+                begun = self._begun(known, owner or known.owner, first=first)
+                return replace(begun, stack=stack or known.stack).facts()
+            facts = {**facts, "stack": stack or known.stack}
             if owner in (None, known.owner):
                 return facts
             return {**facts, "owner": owner, "since": self.now(), "execution": ""}
@@ -108,7 +117,9 @@ class Builds:
             owner=owner,
         )
 
-    def _invalidate(self, before: BuildRecord, completions: Completions) -> None:
+    def _invalidate(
+        self, before: BuildRecord, completions: Completions, *, everything: bool
+    ) -> None:
         """Invalidate the completions of sources that the code before may have written since."""
         code, progress = self.model["code"], self._progress
         built = markers(completions)
@@ -116,7 +127,8 @@ class Builds:
         unbuilt = [
             source
             for source in code
-            if not _is_built(code[source], built.get(source))
+            if everything
+            or not _is_built(code[source], built.get(source))
             or before.code.get(source, code[source]) != code[source]
         ]
         gone = [source for source in older if source not in code]
@@ -155,6 +167,10 @@ class Builds:
     @property
     def _progress(self) -> CompletionMarkers:
         return CompletionMarkers(self.table, self.now)
+
+
+def _is_new(stack: str, record: BuildRecord) -> bool:
+    return bool(stack and record.stack and stack != record.stack)
 
 
 def missing_rows(

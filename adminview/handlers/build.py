@@ -73,13 +73,14 @@ def run(
     if event.get(REQUEST_TYPE) == DELETE:
         return {}
     owner = event.get("ResourceProperties", {}).get("Owner")
-    return _check(owner if owner in OWNERS else None, dependencies)
+    stack = str(event.get("StackId", ""))
+    return _check(owner if owner in OWNERS else None, stack, dependencies)
 
 
-def _check(owner: str | None, dependencies: BuildDependencies) -> dict[str, Any]:
+def _check(owner: str | None, stack: str, dependencies: BuildDependencies) -> dict[str, Any]:
     """Start a build if rows are missing and none was started; report what is not ready."""
     builds = dependencies.builds
-    record, missing = builds.deployed(owner), builds.missing()
+    record, missing = builds.deployed(owner, stack), builds.missing()
     if missing and record.owner == DEPLOYMENT and not record.execution:
         execution = dependencies.start(_name_of(record), dumps(_input_of(record)))
         builds.started(execution)

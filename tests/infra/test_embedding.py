@@ -125,6 +125,19 @@ def test_the_librarys_own_handlers_run_unless_a_package_is_named() -> None:
     assert handlers(handlers="lambdas") == {f"lambdas.{name}.handler" for name in names}
 
 
+def test_the_api_is_deployed_after_what_is_ready_is_recorded() -> None:
+    resources = template_of(embedded=True)["Resources"]
+    (build,) = [
+        id_ for id_, resource in resources.items() if resource["Type"] == "Custom::AdminViewBuild"
+    ]
+    (api,) = [
+        resource
+        for id_, resource in resources.items()
+        if resource["Type"] == "AWS::Lambda::Function" and "ApiFunction" in id_
+    ]
+    assert build in api["DependsOn"]
+
+
 def test_two_of_them_live_in_one_stack_with_a_prefix_each() -> None:
     app = cdk.App()
     stack = cdk.Stack(app, "Shop")

@@ -10,6 +10,7 @@ from aws_cdk import Duration
 
 from adminview.aws.settings import MIGRATE_MACHINE_OUTPUT
 from adminview.cdk import Stage
+from adminview.cdk.constructs.recovery import ANSWER_SECONDS
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.handlers.replay import _read_filter
 from adminview.model.delivery import (
@@ -132,6 +133,24 @@ def test_the_recovery_stack_holds_functions_rules_machines_and_the_progress_of_t
             "Custom::AdminViewBuild",
         ]
     )
+
+
+def test_a_deployment_starts_the_build_when_its_machine_is_there_and_waits_minutes_at_most(
+    dev: Assembly,
+) -> None:
+    (build,) = dev.resources("Custom::AdminViewBuild")
+    properties, resources = build["Properties"], dev.stack("Recovery")["Resources"]
+    assert dev.name(properties["ServiceToken"]) == "BuildFunction.Arn"
+    assert properties["Model"] == registry().fingerprint
+    # By default, CloudFormation waits an hour for an answer.
+    assert dev.function("Build")["Timeout"] < int(properties["ServiceTimeout"]) == ANSWER_SECONDS
+    before = {resources[id_]["Type"] for id_ in build["DependsOn"]}
+    assert before >= {"AWS::StepFunctions::StateMachine", "AWS::IAM::Policy"}
+
+
+def test_the_api_is_deployed_after_what_is_ready_is_recorded(dev: Assembly) -> None:
+    artifacts = dev.manifest["artifacts"]
+    assert "AdminView-dev-Recovery" in artifacts["AdminView-dev-Api"]["dependencies"]
 
 
 def test_progress_is_kept_by_run_and_segment_and_never_forgotten(dev: Assembly) -> None:

@@ -56,12 +56,15 @@ class Site:
     backfilled: list[list[str]] = field(default_factory=list)
     waits: int = 0
 
-    def deploy(self, model: str, *patterns: AccessPattern, owner: str = DEPLOYMENT) -> None:
+    def deploy(
+        self, model: str, *patterns: AccessPattern, owner: str = DEPLOYMENT, stack: str = "stack"
+    ) -> None:
         """Deploy a model as CloudFormation does."""
         totals = (PER_DAY,) if DAYS in patterns else ()
         registry = replace(make_model(), patterns=patterns, totals=totals)
         self.world.model, self.world.fingerprint = registry.known_as(model), model
-        self.check(RequestType="Update", ResourceProperties={"Model": model, "Owner": owner})
+        properties = {"Model": model, "Owner": owner}
+        self.check(RequestType="Update", ResourceProperties=properties, StackId=stack)
 
     def check(self, **event: Any) -> Any:
         observer: Any = Mock(checked=lambda *report: self.reports.append(report))
@@ -333,6 +336,22 @@ def test_a_plan_builds_itself_until_a_plain_deployment_takes_over(built: Site) -
     built.world.now += PAUSED
     built.execute()
     assert built.pending == []
+
+
+def test_a_new_stack_that_adopts_kept_tables_builds_all_rows_again(built: Site) -> None:
+    built.world.row("Things/gone", "SHARED", "stale")
+    built.deploy("a", THING, stack="created again")
+    assert built.pending == ["thing"], "changes in between were lost"
+    built.deploy("a", THING, stack="created again")
+    assert len(built.started) == 2, "an event that is delivered again changes nothing"
+    built.world.now += PAUSED
+    built.backfilled.clear()
+    built.execute()
+    assert built.backfilled[0] == ["backfill/Notes", "backfill/Things"]
+    assert ("SHARED", "stale") not in built.world.view
+    assert not built.builds.missing()
+    built.check()
+    assert len(built.started) == 2
 
 
 def test_deleting_the_stack_changes_nothing(built: Site) -> None:
