@@ -93,9 +93,10 @@ def deployed_settings(deployment: StackOutputs) -> Settings:
 
 
 def find_pending(registry: Registry, deployment: StackOutputs) -> Mapping[str, str | None]:
-    """Return the access patterns that are not ready, kept up to date.
+    """Return the access patterns that are not ready. Those that a build completes are removed.
 
-    Raises a SettingsError for another model.
+    The mapping does not follow the phases of `adminview apply`: the model is deployed between
+    them. Raises a SettingsError for another model.
     """
     if deployment.local:
         return PendingPatterns.from_env(deployment.environ).patterns

@@ -297,7 +297,7 @@ def test_data_is_loaded_and_kept_on_either_engine(hour: Hour) -> None:
     # The rows of a view that is removed are swept.
     hour.write("invoices.py", PLAIN_ROWS + SLOW_VIEW)
     dev.wait_for("rebuilt Orders: 2 items, 2 rows written")
-    assert "rebuilding Orders… " in dev.said, "what takes seconds is not silent"
+    assert "rebuilding Orders… " in dev.output, "what takes seconds is not silent"
     (hour.folder / "lambdas/views/invoices.py").unlink()
     dev.wait_for("removed 2 rows that no view derives any more")
 
