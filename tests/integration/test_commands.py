@@ -97,7 +97,7 @@ def test_a_dead_letter_is_shown_whole_by_the_beginning_of_its_id(shop: LocalClou
     with pytest.raises(AdminViewError, match=r"'zzz'.* gets a new id"):
         adminview("dlq", "show", "zzz")
     for words in (("replay",), ("discard", "--yes", "--reason", "it is old")):
-        with pytest.raises(AdminViewError, match="no dead letters have an id that begins with"):
+        with pytest.raises(AdminViewError, match="no dead letter has an id that begins with"):
             adminview("dlq", *words, "user-123")  # an item, not an id
     assert shop.letters()
 

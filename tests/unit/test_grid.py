@@ -258,6 +258,8 @@ def test_csv_has_the_columns_of_the_table_and_exact_values() -> None:
             'c,,,,"say ""no"", then\nyes",,,,1\r\n'
         )
     assert to_csv(Grid.of([])) == ""
+    chosen = grid.select(["x", "s"])
+    assert to_csv(chosen).startswith("x,s\r\n"), "as they were asked for"
 
 
 texts = st.text(min_size=1)

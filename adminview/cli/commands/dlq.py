@@ -40,8 +40,9 @@ from adminview.dead_letters.letter_filter import LetterFilter
 
 app = typer.Typer(
     help="List, show, replay or discard dead letters.\n\n"
-    "A dead letter is hidden for 30 seconds after it was sent (six minutes if it is in doubt), and "
-    "for six minutes after a failed replay; on a local engine, for up to 30 seconds.",
+    "A dead letter is hidden for 30 seconds after it was sent (for six minutes if a write of its "
+    "rows may still arrive), and for six minutes after a failed replay; on a local engine, for up "
+    "to 30 seconds.",
     no_args_is_help=True,
 )
 

@@ -149,8 +149,9 @@ def show_preview(replayer: Replayer, letter_filter: LetterFilter, *, json: bool)
 def check_single_match(count: int, id_: str) -> None:
     """Raise a QueryError unless exactly one dead letter has the id."""
     if count != 1:
+        matching = f"{count} dead letters have" if count else "no dead letter has"
         msg = (
-            f"{count or 'no'} dead letters have an id that begins with {id_!r}; "
+            f"{matching} an id that begins with {id_!r}; "
             "a dead letter whose replay fails gets a new id; `adminview dlq list` lists the dead "
             "letters that are not hidden"
         )

@@ -40,7 +40,7 @@ def to_csv(grid: Grid, *, raw: bool = False) -> str:
     buffer = StringIO()
     writer = csv.writer(buffer)
     if grid.columns:
-        writer.writerow(map(written, grid.columns))
+        writer.writerow(map(written, grid.headers if grid.requested else grid.columns))
     writer.writerows([written(_as_text(value)) for value in values] for values in grid.values())
     return buffer.getvalue()
 
