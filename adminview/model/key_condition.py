@@ -226,11 +226,11 @@ def promise_problems(index: Index | None, shows: Sequence[str]) -> Iterator[str]
     for attribute in shows:
         if index and not (index.carries(attribute) or attribute in {PK.name, SK.name}):
             yield (
-                f"shows names {attribute!r}, which the index does not include; "
+                f"shows {attribute!r}, which the index does not include; "
                 f'add include=["{attribute}"] to the index, or shows=() to the pattern'
             )
         if not index and attribute not in RESERVED:
-            yield f"shows names {attribute!r}, which no row has"
+            yield f"shows {attribute!r}, which no row has"
 
 
 def _ordered(attributes: Sequence[Attribute], templates: KeyTemplates) -> tuple[Template, ...]:

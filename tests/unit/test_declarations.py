@@ -125,7 +125,7 @@ def test_more_than_twenty_indexes_are_refused_and_the_owner_index_is_one_of_them
 def test_a_projection_that_misses_what_a_pattern_promises_is_refused_with_both() -> None:
     bare = Index("Bare", partition="a")
     with pytest.raises(
-        DeclarationError, match="'slim' on index 'Bare': shows names 'data', which the index"
+        DeclarationError, match="'slim' on index 'Bare': shows 'data', which the index"
     ):
         AccessPattern("slim", "X", index=bare)
     AccessPattern("slim", "X", index=bare, shows=[])

@@ -7,7 +7,7 @@ from adminview.cli.model_lock.wording import as_data, describe_diff
 from adminview.cli.output.printing import Console, TextTable
 from adminview.cli.planning.cost import Estimate, SourceCosts
 
-COLUMNS = ("rebuild once", "fill once", "1M changes now", "then", "1M inserts now", "then")
+COLUMNS = ("rebuild once", "fill once", "1M changes before", "after", "1M inserts before", "after")
 SHORT = {"G": 1_000_000_000, "M": 1_000_000, "k": 1000}
 LONGEST = 10_000  # smaller numbers are not abbreviated
 

@@ -15,8 +15,7 @@ from adminview.model.dead_letter import (
 )
 from adminview.sync.counts import BatchCounts
 
-# A view cannot derive the item before the change, so its old rows are unknown.
-CORRECTED = " (before this change; the item is correct now, and a replay follows)"
+CORRECTED = " (the item is correct now; no view can derive its old version, so a replay follows)"
 
 
 @dataclass(slots=True)
