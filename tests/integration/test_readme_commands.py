@@ -89,7 +89,7 @@ def test_the_python_in_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.usefixtures("demo")
 def test_the_python_in_the_readme_returns_the_open_order() -> None:
-    (code,) = re.findall(r"`(connect\(\)\.query\(.*?\))`", README)
+    (code,) = re.findall(r"`(list\(connect\(\)\.query\(.*?\)\))`", README)
     rows = eval(code, {"connect": connect})  # noqa: S307 - our own
     assert [row["data"]["OrderId"] for row in rows] == ["2121207"]
 
