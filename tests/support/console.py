@@ -113,7 +113,9 @@ def serve_console(cloud: LocalCloud, audit: Path) -> Iterator[tuple[Server, Sess
     deployment = Deployment.from_options(None, "", cloud.environment)
     target = ConsoleTarget.of(cloud.registry, deployment, Audit(audit))
     sessions = Sessions()
-    api = make_console_api(target, sessions, make_repairs(target))
+    repairs = make_repairs(target)
+    assert repairs
+    api = make_console_api(target, sessions, repairs)
     gateway = ConsoleGateway(api, sessions, StaticFiles.load())
     server = gateway.listen(0)
     thread = Thread(target=server.serve_forever, daemon=True)
@@ -122,3 +124,4 @@ def serve_console(cloud: LocalCloud, audit: Path) -> Iterator[tuple[Server, Sess
     server.shutdown()
     server.server_close()
     thread.join()
+    repairs.jobs.end(60)  # before the engine is emptied

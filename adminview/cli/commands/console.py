@@ -20,6 +20,7 @@ from adminview.local.engines import free_port
 from adminview.views import registry
 
 PORT: Final = 8090
+PATIENCE_SECONDS: Final = 10  # for the dead letter that a job is handling
 
 
 def console(
@@ -45,7 +46,8 @@ def console(
     target = ConsoleTarget.of(registry(), deployment, Audit(audit))
     target.check_view()
     sessions = Sessions()
-    api = make_console_api(target, sessions, make_repairs(target))
+    repairs = make_repairs(target)
+    api = make_console_api(target, sessions, repairs)
     gateway = ConsoleGateway(api, sessions, StaticFiles.load())
     server = gateway.listen(free_port(PORT) if port is None else port)
     echo(
@@ -61,4 +63,6 @@ def console(
     stop.wait()
     server.shutdown()
     server.server_close()
+    if repairs:
+        repairs.jobs.end(PATIENCE_SECONDS)
     echo("stopped")

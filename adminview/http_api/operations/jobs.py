@@ -95,6 +95,7 @@ class Jobs:
 
     _jobs: dict[str, RepairJob] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
+    _thread: Thread | None = None
 
     def start(self, job: RepairJob, work: Callable[[RepairJob], None]) -> RepairJob:
         """Run *work* in the background; raise a ProblemError (409) if another job is active."""
@@ -107,7 +108,8 @@ class Jobs:
             self._jobs[job.id] = job
             while len(self._jobs) > MOST_JOBS:
                 del self._jobs[next(iter(self._jobs))]
-        Thread(target=_run, args=(job, work), daemon=True).start()
+        self._thread = Thread(target=_run, args=(job, work), daemon=True)
+        self._thread.start()
         return job
 
     def find(self, id_: str) -> RepairJob:
@@ -122,10 +124,13 @@ class Jobs:
         with self._lock:
             return [*reversed(self._jobs.values())]
 
-    def stop_all(self) -> None:
-        """Request all jobs to stop."""
+    def end(self, seconds: float) -> None:
+        """Stop the active job, and wait at most so long until it has handled its dead letter."""
         for job in self.newest_first():
-            job.stop.set()
+            if job.state in ACTIVE:
+                job.stop.set()
+        if self._thread:
+            self._thread.join(seconds)
 
 
 def _run(job: RepairJob, work: Callable[[RepairJob], None]) -> None:
