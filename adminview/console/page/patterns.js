@@ -1,5 +1,5 @@
 // Access patterns: a list to search, and a form with the results of each.
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { address, call } from "./api.js";
 import { Chart } from "./chart.js";
 import { columns, csv, member, shell } from "./format.js";
@@ -78,8 +78,8 @@ function Query({ pattern, url, target }) {
   /** @type {Record<string, string>} */
   const given = Object.assign(Object.create(null), Object.fromEntries(url.searchParams));
   const [fields, setFields] = useState(given);
-  // Back and Forward fill in the form again.
-  useEffect(() => setFields(given), [url.search]);
+  // Back and Forward fill in the form again; at once, so that nothing typed is lost.
+  useLayoutEffect(() => setFields(given), [url.search]);
   const missing = pattern.parameters.filter((one) => one.required && !given[one.name]);
   const path = missing.length ? null : queryPath(pattern, given);
   /** @param {Record<string, string>} values @param {unknown} [state] */
