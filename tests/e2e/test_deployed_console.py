@@ -21,7 +21,7 @@ from tests.support.shop import registry
 READER = USER | {"userId": "user-console", "addresses": []}
 PROFILE = {"PK": "USER#user-console", "SK": "PROFILE"}
 STORED = {name: {"S": text} for name, text in PROFILE.items()}
-POISON = {name: value for name, value in PAYMENT.items() if name != "createdAt"} | {
+POISON = {name: value for name, value in PAYMENT.items() if name != "status"} | {
     "transactionId": "txn-console"
 }
 REST_SECONDS = 90.0  # a dead letter is delivered half a minute after it was sent
@@ -140,12 +140,12 @@ def test_a_dead_letter_is_previewed_and_replayed_once_its_item_is_fixed(
     checkout.put("Payments", POISON)
     checkout.deadline(listed, "the console lists the dead letter", REST_SECONDS)
     letter = listed()
-    assert "createdAt" in letter["reason"]
+    assert "status" in letter["reason"]
     selected = {"ids": [letter["id"]]}
     (previewed,) = console.post("/dead-letters/preview", selected)["items"]
-    assert "createdAt" in previewed["problem"]
+    assert "status" in previewed["problem"]
 
-    checkout.put("Payments", POISON | {"createdAt": PAYMENT["createdAt"]})
+    checkout.put("Payments", POISON | {"status": PAYMENT["status"]})
     key = {"PK": {"S": "ORDER#2121195"}, "SK": {"S": "PAYMENT#txn-console"}}
     checkout.await_row(key)
     repair = {"select": selected, "reason": REASON}

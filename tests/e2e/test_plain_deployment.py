@@ -105,7 +105,9 @@ def test_the_first_deployment_builds_the_view_and_its_access_patterns_become_rea
     site: Site,
 ) -> None:
     site.checkout.deadline(lambda: site.status(PARCEL) == OK, "it is ready", BUILD_SECONDS)
-    assert site.executions() == ["SUCCEEDED"]
+    site.checkout.deadline(
+        lambda: site.executions() == ["SUCCEEDED"], "the build has ended", BUILD_SECONDS
+    )
 
 
 def test_a_new_access_pattern_is_not_ready_after_the_deployment_and_the_others_stay_ready(

@@ -175,23 +175,32 @@ def complete_totals(checkout: Checkout) -> None:
         functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
 
 
+BUILD_KEY = {"PK": {"S": READY}, "SK": {"S": PATTERNS}}
+
+
 def end_build(checkout: Checkout) -> None:
     """Wait until the build of the deployment has made access patterns ready, and stop it.
 
     It would wait for the totals: nobody delivers the stream of the view here. So it is recorded
     that they are complete.
     """
+    checkout.deadline(lambda: _recorded(checkout)[PATTERNS], "the rows are built")
+    stop_build(checkout)
+    facts = {**_recorded(checkout), PATTERNS: contents(registry().shape())}
+    item = {**BUILD_KEY, FACTS: {"S": json.dumps(facts)}}
+    checkout.client("dynamodb").put_item(TableName=progress_table(VIEW_TABLE), Item=item)
+
+
+def stop_build(checkout: Checkout) -> None:
+    """Stop the build of the last deployment, which may wait for minutes until older code ends."""
+    execution = _recorded(checkout)["execution"]
+    checkout.client("stepfunctions").stop_execution(executionArn=execution)
+
+
+def _recorded(checkout: Checkout) -> Any:
+    """Return what the last deployment has recorded."""
     dynamodb, table = checkout.client("dynamodb"), progress_table(VIEW_TABLE)
-    key = {"PK": {"S": READY}, "SK": {"S": PATTERNS}}
-
-    def record() -> Any:
-        return json.loads(dynamodb.get_item(TableName=table, Key=key)["Item"][FACTS]["S"])
-
-    checkout.deadline(lambda: record()[PATTERNS], "the rows are built")
-    states = checkout.client("stepfunctions")
-    states.stop_execution(executionArn=record()["execution"])
-    facts = {**record(), PATTERNS: contents(registry().shape())}
-    dynamodb.put_item(TableName=table, Item={**key, FACTS: {"S": json.dumps(facts)}})
+    return json.loads(dynamodb.get_item(TableName=table, Key=BUILD_KEY)["Item"][FACTS]["S"])
 
 
 def at_once(*calls: Callable[[], str]) -> list[str]:
