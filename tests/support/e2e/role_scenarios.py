@@ -26,7 +26,7 @@ from adminview.model.errors import RecordError
 from adminview.model.item import encode
 from adminview.model.readiness import READY, progress_table
 from adminview.model.row import VIEW_TABLE, Attributes, RowKey, key_image, key_of
-from adminview.model.total import totals_table
+from adminview.model.total import EXPIRES, totals_table
 from adminview.reconcile.expected_rows import expected_rows
 from adminview.sync.dead_letter import dead_letter
 from adminview.sync.decode import Route, routes
@@ -301,6 +301,7 @@ def backfill(lab: Lab) -> None:
     _same(lab.rows, lab.all_rows)
     left = [item for item in lab.scan(PROGRESS) if item["PK"]["S"] not in KEPT]
     assert left == [], "notes of work that has ended are left"
+    _verify_totals(lab)
     _await_totals(lab)
 
 
@@ -393,6 +394,17 @@ def _work(function: str, lab: Lab, begun: Any) -> None:
     lab.closed.invoke(function, begun["finish"])
     if "then" in begun:
         _work(function, lab, lab.closed.invoke(function, begun["then"]))
+
+
+def _verify_totals(lab: Lab) -> None:
+    """Have totals compared with the rows, and an abandoned one expire."""
+    key = {"PK": {"S": "DailySales.7"}, "SK": {"S": "2025-03-01"}}
+    lab.dynamodb.put_item(TableName=TOTALS, Item=key | {"count": {"N": "5"}})
+    options = {"task": "verify-totals", "repair": True, "grace": 0.01, "segments": 1}
+    _work("Backfill", lab, _begin("Backfill", lab, **options))
+    abandoned = lab.dynamodb.get_item(TableName=TOTALS, Key=key)["Item"]
+    assert EXPIRES in abandoned, "the abandoned total stays"
+    lab.dynamodb.delete_item(TableName=TOTALS, Key=key)
 
 
 def _await_totals(lab: Lab) -> None:
