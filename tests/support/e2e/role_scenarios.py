@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import count
 from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlencode
@@ -32,6 +31,7 @@ from adminview.sync.dead_letter import dead_letter
 from adminview.sync.decode import Route, routes
 from adminview.totals.changes import add, contributions
 from tests.support.e2e.closed import Closed
+from tests.support.e2e.order_writer import keep_correcting
 from tests.support.e2e.probes import count_probes
 from tests.support.model import PAYMENT, PRODUCT, USER, order
 from tests.support.readiness import record_item
@@ -319,7 +319,9 @@ def migrate(lab: Lab) -> None:
     orders = [order(SK=f"2025-03-01#{number}", OrderId=str(number)) for number in range(CROWD)]
     lab.put("Orders", *orders)
     stop = Event()
-    writer = Thread(target=_keep_writing, args=(lab, orders, stop))
+    writer = Thread(
+        target=keep_correcting, args=(lab.dynamodb, [_image(each) for each in orders], stop)
+    )
     writer.start()
     try:
         options = {"task": "migrate", "migration": "orders-delivery-date", "segments": 1}
@@ -429,20 +431,6 @@ def _leave_half_done(lab: Lab) -> None:
     record = SegmentState(Segment("backfill/Orders", 0, 1), registry().fingerprint, intent=note)
     item = progress_item(replace(record, holder="killed", version=1))
     lab.dynamodb.put_item(TableName=PROGRESS, Item=item)
-
-
-def _keep_writing(lab: Lab, orders: list[dict[str, Any]], stop: Event) -> None:
-    """Correct the dates of orders, over and over."""
-    for turn in count():
-        for item in reversed(orders):
-            if stop.wait(0.01):  # or nobody else comes to anything
-                return
-            lab.dynamodb.update_item(
-                TableName="Orders",
-                Key=_image({"CustomerId": item["CustomerId"], "SK": item["SK"]}),
-                UpdateExpression="SET OrderDate = :date",
-                ExpressionAttributeValues={":date": {"S": f"2025-04-{turn % 28 + 1:02}"}},
-            )
 
 
 def _get(lab: Lab, path: str) -> tuple[int, str]:
