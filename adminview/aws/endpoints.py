@@ -129,7 +129,10 @@ def _check_answers(url: str, variable: str) -> None:
         place = f"the proxy {_without_credentials(proxy)} for {place}"
     target = urlsplit(proxy if proxy and "//" in proxy else f"//{proxy}" if proxy else url)
     address = (target.hostname or "", target.port or PORTS.get(target.scheme, PORTS["http"]))
-    advice = f"start the engine there, or correct or unset {variable}"
+    advice = (
+        f"start the engine there, or correct or unset {variable}; "
+        "`adminview dev` prints the new value when it starts"
+    )
     try:
         connection = _within(CONNECT_SECONDS, lambda: create_connection(address, CONNECT_SECONDS))
     except TimeoutError as error:

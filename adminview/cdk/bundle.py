@@ -50,7 +50,7 @@ PIP_TRACES: Final = ("*.dist-info/RECORD", "*.dist-info/INSTALLER", "*.dist-info
 # /var/task is read-only: without bytecode in the bundle, each cold start compiles.
 COMPILE: Final = ("-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash")
 NOT_COMPILED: Final = (
-    "note: the Lambda bundle has no bytecode, because no python{0}.{1} on the PATH runs. "
+    "note: the Lambda bundle has no bytecode, because no python{0}.{1} that works is on the PATH. "
     "Cold starts take about twice the processor time."
 )
 # Runs without the app's folder and installed packages on its path, so it imports only from the

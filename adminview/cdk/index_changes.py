@@ -32,9 +32,10 @@ def note_index_changes(
     changes = list(_index_changes(options.views, folder or Path()))
     if len(changes) > 1:
         text = (
-            f"the last change of the model is this: {', '.join(changes)}. CloudFormation creates "
-            "or deletes one index of a table per update. If it is not deployed yet, deploy it with "
-            f"`adminview apply --stage {options.stage.name}`: `cdk deploy` would fail"
+            f"with the last change of the model, {', '.join(changes)}. CloudFormation creates or "
+            "deletes one index per update of a table that exists, so `cdk deploy` of several fails:"
+            f" run `adminview apply --stage {options.stage.name}`. Ignore this note if you deploy "
+            "for the first time (a new table gets all indexes at once), or have deployed the change"
         )
         Annotations.of(scope).add_info_v2(NOTE, text)
 

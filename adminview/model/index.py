@@ -186,6 +186,8 @@ class Index:
                 f"{name!r} of index {self.name!r} must be {TYPE_WORDS[type_]}; "
                 f"the view gave {TYPE_WORDS[actual]}"
             )
+            if (type_, actual) == ("S", "N"):
+                msg += f"; to sort by number, declare number({name!r})"
             raise RowError(msg)
         check_key(name, encoded, self._limit(attribute))
         return encoded

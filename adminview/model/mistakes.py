@@ -82,8 +82,10 @@ def _element_mistake(name: str, value: object) -> str:
 
 
 def _itself(declared: Index | Total) -> str:
-    kind = "index" if isinstance(declared, Index) else "total"
-    return f"{kind} {declared.name!r} itself; call it with values"
+    kind, called = (
+        ("index", "an entry") if isinstance(declared, Index) else ("total", "a contribution")
+    )
+    return f"{kind} {declared.name!r} itself, not {called}: call it with values"
 
 
 def _call(declared: Index | Total) -> str:

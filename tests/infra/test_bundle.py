@@ -407,7 +407,10 @@ def test_without_the_runtimes_python_a_notice_is_printed(
     monkeypatch.setattr(bundling, "runtime_python", lambda: None)
     bundle = build_app(load("app_a.rows.parcels"), app)
     assert not [*bundle.rglob("*.pyc")]
-    assert "has no bytecode, because no python3.13 on the PATH runs" in capsys.readouterr().err
+    assert (
+        "has no bytecode, because no python3.13 that works is on the PATH"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_shim_of_a_version_that_is_not_installed_is_no_interpreter(

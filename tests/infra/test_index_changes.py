@@ -54,6 +54,7 @@ def test_several_new_indexes_name_the_command(lock: Lock, locked: bool) -> None:
     (note,) = notes(lock, views)
     assert BOTH in note
     assert "adminview apply --stage dev" in note
+    assert "a new table gets all indexes at once" in note
     assert notes(lock, views, RolloutPhase(planned=True)) == [], "a plan makes one at a time"
 
 

@@ -156,7 +156,8 @@ def test_views_that_fail_are_reported_once_for_each_line_with_the_text(app: Writ
         ),
         (
             f"{app.line('views/pets.py', 'yield Row(' + chr(10))}: error: indexes of a row has "
-            "index 'ByAge' itself; call it with values, as in indexes=[index(age)]; item Pets/p-3"
+            "index 'ByAge' itself, "
+            "not an entry: call it with values, as in indexes=[index(age)]; item Pets/p-3"
         ),
     ]
     assert lines[3:] == [  # that no row is in the index may only follow

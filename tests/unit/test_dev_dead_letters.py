@@ -103,8 +103,8 @@ def test_a_dead_letter_of_an_item_that_was_just_corrected_says_so() -> None:
     printer = BatchPrinter(printed.append, lambda _: "")
     printer.synced(BatchCounts("Users", records=1, written=1), [letter("Users/1")], CallErrors())
     assert printed[1] == (
-        "  dead letter: Users/1: RowError: it is bad (the item is correct now; no view can derive "
-        "its old version, so a replay follows)"
+        "  dead letter: Users/1: RowError: it is bad (in the item's old version; a replay checks "
+        "that no row of that version is left)"
     )
     printer.synced(
         BatchCounts("Users", records=1, dead_lettered=1), [letter("Users/2")], CallErrors()

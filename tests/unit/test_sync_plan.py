@@ -180,6 +180,10 @@ def model_of(derivation: Any, **kind: Any) -> Registry:
             "'size' .* a number; the view gave a boolean",
         ),
         (
+            lambda: Row("x", "x", indexes=[by_size(5, 5)]),
+            r"'colour' .* the view gave a number; to sort by number, declare number\('colour'\)",
+        ),
+        (
             lambda: Row("x", "x", indexes=[by_size()]),
             r"values of \(size, colour\); the view gave 0",
         ),

@@ -63,14 +63,15 @@ def test_what_is_no_row_is_named_with_what_was_probably_meant(yielded: Any, mess
         (
             {"indexes": [by_status]},
             (
-                "indexes of a row has index 'ByStatus' itself; call it with values, "
+                "indexes of a row has index 'ByStatus' itself, not an entry: call it with values, "
                 "as in indexes=[index(status, openedAt)]"
             ),
         ),
         (
             {"indexes": by_status},
             (
-                "indexes of a row takes a list, and the view gave index 'ByStatus' itself; call it "
+                "indexes of a row takes a list, and the view gave index 'ByStatus' itself, "
+                "not an entry: call it "
                 "with values, as in indexes=[index(status, openedAt)]"
             ),
         ),
@@ -92,14 +93,16 @@ def test_what_is_no_row_is_named_with_what_was_probably_meant(yielded: Any, mess
         (
             {"totals": [sales]},
             (
-                "totals of a row has total 'Sales' itself; call it with values, "
+                "totals of a row has total 'Sales' itself, "
+                "not a contribution: call it with values, "
                 "as in totals=[total(day, revenue=…, units=…)]"
             ),
         ),
         (
             {"totals": sales},
             (
-                "totals of a row takes a list, and the view gave total 'Sales' itself; call it "
+                "totals of a row takes a list, and the view gave total 'Sales' itself, "
+                "not a contribution: call it "
                 "with values, as in totals=[total(day, revenue=…, units=…)]"
             ),
         ),
@@ -114,7 +117,8 @@ def test_what_is_no_row_is_named_with_what_was_probably_meant(yielded: Any, mess
         (
             {"indexes": [sales]},
             (
-                "indexes of a row has total 'Sales' itself; call it with values, "
+                "indexes of a row has total 'Sales' itself, "
+                "not a contribution: call it with values, "
                 "as in totals=[total(day, revenue=…, units=…)]"
             ),
         ),

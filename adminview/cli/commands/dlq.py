@@ -46,7 +46,12 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="Id of a dead letter, or its beginning.")]
+Id = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID", help="Id of a dead letter, or its beginning. A failed replay changes the id."
+    ),
+]
 OneId = Annotated[
     str | None, typer.Argument(metavar="[ID]", help="Id of one dead letter, or its beginning.")
 ]

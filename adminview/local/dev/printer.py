@@ -15,7 +15,7 @@ from adminview.model.dead_letter import (
 )
 from adminview.sync.counts import BatchCounts
 
-CORRECTED = " (the item is correct now; no view can derive its old version, so a replay follows)"
+CORRECTED = " (in the item's old version; a replay checks that no row of that version is left)"
 
 
 @dataclass(slots=True)
