@@ -28,6 +28,7 @@ PLAIN_CLIENT = "ADMINVIEW_PLAIN_CLIENT"  # forces boto3: see `transport.eligibil
 PENDING = "ADMINVIEW_PENDING_PATTERNS"  # only locally: a bundle has them in its manifest
 ITEMS_FILE = "ADMINVIEW_ITEMS_FILE"  # only in tests: gets the items that they derive
 VIEWS_PACKAGE, DEFAULT_VIEWS = "ADMINVIEW_VIEWS", "lambdas.views"
+STAGES = "stages"  # the key of cdk.json with the keys of single stages
 STAGE, PREFIX = "ADMINVIEW_STAGE", "ADMINVIEW_PREFIX"  # of the deployment that commands use
 MIGRATIONS_PACKAGE, DEFAULT_MIGRATIONS = "ADMINVIEW_MIGRATIONS", "lambdas.migrations"
 
@@ -53,6 +54,12 @@ MODEL_METADATA = "AdminViewModel"
 # Metadata in the template of the alarms: the parts of the model that they depend on. CloudFormation
 # does not update a stack for metadata alone, so it names nothing else.
 WATCHED_METADATA = "AdminViewWatched"
+
+
+def keys_of_stage(entries: Mapping[str, Any], stage: str) -> dict[str, Any]:
+    """Return the keys of `adminview` in cdk.json for one stage: those under `stages` come first."""
+    own = (entries.get(STAGES) or {}).get(stage) or {}
+    return {key: value for key, value in entries.items() if key != STAGES} | dict(own)
 
 
 def deployment_name(prefix: str, stage: str) -> str:

@@ -87,6 +87,28 @@ def test_an_unknown_stage_is_answered_with_those_that_exist() -> None:
     assert "no stage is named 'staging'; there are dev, prod" in refusal(stage="staging")
 
 
+def test_options_of_a_stage_replace_the_general_ones_and_the_command_line_replaces_both() -> None:
+    prod = {"sources": {"Orders": RIGHT}, "tags": {"team": "ops"}}
+    keys = {"tags": {"team": "shop"}, "tracing": "true", "stages": {"prod": prod}}
+    dev, deployed = read(**keys), read(**keys, stage="prod")
+    assert (dev.tags["team"], list(dev.imported)) == ("shop", [])
+    assert (deployed.tags["team"], list(deployed.imported)) == ("ops", ["Orders"])
+    assert deployed.stage.tracing
+    typed = {"adminview:stage": "prod", "adminview:tags": '{"team": "typed"}'}
+    options = DeploymentOptions.read({"adminview": keys} | typed, registry(), stages=STAGES)
+    assert (options.tags["team"], list(options.imported)) == ("typed", ["Orders"])
+
+
+def test_mistakes_in_the_options_of_any_stage_are_refused() -> None:
+    assert "context stages: unknown 'pord'; there are dev, prod" in refusal(stages={"pord": {}})
+    assert "context stages.prod: unknown key 'tag'; did you mean 'tags'?" in refusal(
+        stages={"prod": {"tag": {}}}
+    )
+    assert "context stages.prod: unknown key 'stage'" in refusal(stages={"prod": {"stage": "dev"}})
+    assert "context stages: found list" in refusal(stages=[])
+    assert "no stage is named ['prod']" in refusal(stage=["prod"], stages={"prod": {}})
+
+
 @pytest.mark.parametrize("prefix", ["a_b", "-a", "1a", "a b", "ä", 7, ["a"]])
 def test_a_prefix_that_a_stack_could_not_carry_is_refused(prefix: object) -> None:
     assert f"context prefix: {prefix!r} cannot begin" in refusal(prefix=prefix)

@@ -152,10 +152,14 @@ def test_imported_sources_are_those_of_the_context(tmp_path: Path) -> None:
     file.write_text(
         json.dumps({"context": {"adminview": {"sources": {"Orders": {"tableName": "x"}}}}})
     )
-    assert imported_sources(tmp_path) == {"Orders"}
+    assert imported_sources(tmp_path, "dev") == {"Orders"}
+    own = {"sources": {"Orders": {}}, "stages": {"prod": {"sources": {"Users": {}}}}}
+    file.write_text(json.dumps({"context": {"adminview": own}}))
+    assert imported_sources(tmp_path, "dev") == {"Orders"}
+    assert imported_sources(tmp_path, "prod") == {"Users"}
     file.unlink()
     with pytest.raises(SettingsError, match="run this in the folder of the app"):
-        imported_sources(tmp_path)
+        imported_sources(tmp_path, "dev")
 
 
 def test_facts_of_the_tables_are_part_of_what_is_deployed(cloud: Cloud) -> None:

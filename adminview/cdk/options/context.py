@@ -9,28 +9,59 @@ from difflib import get_close_matches
 from json import JSONDecodeError, loads
 from typing import Any, Final
 
+from adminview.aws.settings import STAGES, keys_of_stage
+from adminview.aws.stack_outputs import STAGE
 from adminview.model.errors import SettingsError
 
 OURS: Final = "adminview"
 OVERRIDE: Final = f"{OURS}:"
+STAGES_EXAMPLE: Final = '{"prod": {"alarms": {"email": "ops@example.com"}}}'
 EXAMPLE: Final = '{"stage": "prod", "prefix": "team-a-"}'
 SIMILAR: Final = 0.6
 
 
 def read_context(
-    context: Mapping[str, Any], known: Collection[str], hints: Mapping[str, str] | None = None
+    context: Mapping[str, Any],
+    known: Collection[str],
+    hints: Mapping[str, str] | None = None,
+    stages: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Return our keys of *context*, or raise a SettingsError that names an unknown one."""
+    """Return our keys of *context*, or raise a SettingsError that names an unknown one.
+
+    The keys of a stage replace those of the file, and those of the command line replace both.
+    """
     entries = dict(read_object(OURS, context.get(OURS), example=EXAMPLE))
-    for key, value in context.items():
-        if key.startswith(OVERRIDE):
-            entries[key.removeprefix(OVERRIDE)] = value
+    typed = {
+        key.removeprefix(OVERRIDE): value
+        for key, value in context.items()
+        if key.startswith(OVERRIDE)
+    }
+    _check_keys(OURS, entries | typed, known, hints)
+    if STAGES not in known:
+        return entries | typed
+    listed = read_object(
+        STAGES, (entries | typed).get(STAGES), example=STAGES_EXAMPLE, known=stages
+    )
+    own = {
+        name: read_object(f"{STAGES}.{name}", keys, example=EXAMPLE)
+        for name, keys in listed.items()
+    }
+    for name, keys in own.items():
+        inner = [key for key in known if key not in ("stage", STAGES)]
+        _check_keys(f"{STAGES}.{name}", keys, inner, hints)
+    stage = value_or((entries | typed).get("stage"), STAGE)
+    chosen = {key: value for key, value in typed.items() if key != STAGES}
+    return keys_of_stage({**entries, STAGES: own}, str(stage)) | chosen
+
+
+def _check_keys(
+    place: str, entries: Mapping[str, Any], known: Collection[str], hints: Mapping[str, str] | None
+) -> None:
     for key in entries:
         if key not in known:
             hint = (hints or {}).get(key) or _hint(key, known)
-            msg = f"context {OURS}: unknown key {key!r}; {hint}"
+            msg = f"context {place}: unknown key {key!r}; {hint}"
             raise SettingsError(msg)
-    return entries
 
 
 def _hint(key: str, known: Collection[str]) -> str:

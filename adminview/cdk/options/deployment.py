@@ -11,7 +11,8 @@ from aws_cdk import Token
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from adminview.aws.settings import deployment_name, stack_name
+from adminview.aws.settings import STAGES, deployment_name, stack_name
+from adminview.aws.stack_outputs import STAGE
 from adminview.cdk.bundle import build_bundle
 from adminview.cdk.options import alarm_contact, api_access, network
 from adminview.cdk.options.alarm_contact import AlarmContact
@@ -47,6 +48,7 @@ KEYS: Final = (
     "tags",
     "tracing",
     "vpc",
+    STAGES,
     "rolloutPhase",
 )
 # Keys that are valid in another place.
@@ -154,8 +156,8 @@ class DeploymentOptions:
         handlers: str = "",
     ) -> "DeploymentOptions":
         """Read the options from the CDK context, or raise a SettingsError that says what to do."""
-        entries = read_context(context, KEYS, HINTS)
-        stage = stage_named(value_or(entries.get("stage"), "dev"), stages)
+        entries = read_context(context, KEYS, HINTS, tuple(stages))
+        stage = stage_named(value_or(entries.get("stage"), STAGE), stages)
         _check_own_stage(context, stage, stages)
         tracing = _switch("tracing", entries.get("tracing"), default=stage.tracing)
         protect = _switch("protect", entries.get("protect"), default=False) and stage.retain

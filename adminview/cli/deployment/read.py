@@ -246,12 +246,13 @@ class EngineReader:
         )
 
 
-def imported_sources(folder: Path) -> frozenset[str]:
+def imported_sources(folder: Path, stage: str) -> frozenset[str]:
     """Return the sources in cdk.json whose tables other stacks own."""
     try:
         context = loads((folder / CONTEXT).read_text(encoding="utf-8"))["context"]
-        return frozenset(context.get("adminview", {}).get("sources") or {})
-    except (OSError, ValueError, LookupError, TypeError) as error:
+        keys = settings.keys_of_stage(context.get("adminview", {}), stage)
+        return frozenset(keys.get("sources") or {})
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         msg = f"{CONTEXT} in {folder} cannot be read: run this in the folder of the app"
         raise SettingsError(msg) from error
 
@@ -270,7 +271,7 @@ def reader_of(deployment: Deployment, against: Path | None) -> StackReader | Eng
     tables = tables_of(deployment)
     if deployment.local:
         return EngineReader(tables, old)
-    return StackReader(deployment, tables, imported_sources(Path()), old)
+    return StackReader(deployment, tables, imported_sources(Path(), deployment.stage), old)
 
 
 def _pending(api: Stack | None) -> dict[str, str | None]:
