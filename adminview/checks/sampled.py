@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -30,6 +30,7 @@ WORKER: Final = (sys.executable, "-m", "adminview.checks.derive_sample")
 AT_LINE: Final = re.compile(r" at (?P<module>\S+?)(?::(?P<line>\d+))?$")
 EXAMPLES: Final = 3  # values in a message
 TWICE: Final = "twice"
+JOIN: Final = "join"  # the rule that a join can find a row
 FAILED: Final = "view"  # the rule that a view derives each item
 Outcome: TypeAlias = dict[str, Any]  # rows by view, or an error and its place
 Outcomes: TypeAlias = list[tuple[Outcome, Outcome]]  # of each item, derived twice
@@ -78,13 +79,17 @@ def sample_findings(
     failures = [*_failures(items, first)]
     findings = [*failures, *_impure(model, items, first, again)]
     derived_items = [*zip(items, first, strict=True)]
+    failing: set[Source] = set()
     if despite_failures:
+        failing = {item.source for item, out in derived_items if "error" in out}
         derived_items = [(item, out) for item, out in derived_items if "error" not in out]
-    unreached = [*_unreached(model, derived_items)]
+    unreached = [*_unreached(model, derived_items, failing)]
     findings += unreached
     if failures and not despite_failures:
         return findings  # without the rows of an item, others would only follow from its failure
     unmet = [*_unfilled(model, rows), *_unmatched(model, rows, all_reached=not unreached)]
+    if failures:  # the rows that a join finds may be those of the items that fail
+        unmet = [finding for finding in unmet if finding.rule != JOIN]
     return [*findings, *_in_reached_files(model, unreached, unmet)]
 
 
@@ -189,9 +194,9 @@ def _path(value: Attributes, other: Attributes) -> Iterator[str]:
 
 
 def _unreached(
-    model: Registry, items: Sequence[tuple[SampleItem, Outcome]]
+    model: Registry, items: Sequence[tuple[SampleItem, Outcome]], failing: Collection[Source]
 ) -> Iterator[ModelFinding]:
-    """Yield a warning for each view that applies to no item."""
+    """Yield a warning for each view that applies to no item, or has items that are *failing*."""
     reached = {
         model.views_of(item.source)[int(position)]
         for item, outcome in items
@@ -200,7 +205,12 @@ def _unreached(
     failed = {item.source for item, outcome in items if "error" in outcome}
     for view in model.views:
         if view not in reached and view.source not in failed:
-            message = f"view {view.name!r} applies to no item of the sample, so it is not checked"
+            why = (
+                f"derived no row, because items of source {view.source.name!r} fail"
+                if view.source in failing
+                else "applies to no item of the sample"
+            )
+            message = f"view {view.name!r} {why}, so it is not checked"
             where = place_of_declaration(view, model.modules)
             yield ModelFinding(Level.WARNING, "unreached-view", where, message, view.name)
 
@@ -276,7 +286,7 @@ def _unmatched(
                     "; correct the join, or add an item with such a row to the sample"
                 )
                 level = Level.ERROR if all_reached else Level.WARNING
-                yield ModelFinding(level, "join", where, message, pattern.name)
+                yield ModelFinding(level, JOIN, where, message, pattern.name)
 
 
 def _candidates(

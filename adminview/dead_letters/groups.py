@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminview.aws.dead_letter_consumer import Message
-from adminview.dead_letters.letter_filter import LetterFilter
+from adminview.dead_letters.letter_filter import UNREADABLE, LetterFilter
 from adminview.dead_letters.peek import PeekResult
 from adminview.dead_letters.resolve import ResolvedLetter
-from adminview.model.errors import UnknownLetterError
 
 # As `sync.redact` names the place of an error. A view is a Python function.
 VIEW: Final = re.compile(r"\bview '(\w{1,200})'")
-UNREADABLE: Final = UnknownLetterError.__name__  # the error of messages that cannot be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +53,12 @@ class Selection(LetterFilter):
             and self.group in (None, LetterGroup.of(resolved))
         )
 
-    def matches_unresolved(self, message: Message) -> bool:
-        """Match a message that cannot be read: by its id, or as the group of all of them."""
-        return (self.ids is None or message.id in self.ids) and self.group in (
-            None,
-            UNREADABLE_GROUP,
+    def matches_unresolved(self, message: Message, now: float) -> bool:
+        """Match a message that cannot be read; all such messages are one group."""
+        return (
+            LetterFilter.matches_unresolved(self, message, now)
+            and (self.ids is None or message.id in self.ids)
+            and self.group in (None, UNREADABLE_GROUP)
         )
 
 

@@ -73,7 +73,7 @@ def _sort(
     try:
         resolved = resolver.resolve(message)
     except UnknownLetterError as error:
-        if letter_filter.matches_unresolved(message):
+        if letter_filter.matches_unresolved(message, now):
             peeked.unknown.append((message, str(error)))
         return
     if letter_filter.matches(resolved, now):

@@ -274,7 +274,7 @@ class _Run:
             resolved = self._replayer.resolver.resolve(message)
         except UnknownLetterError as error:
             self._leave(message, message.sent)
-            if self._filter.matches_unresolved(message):
+            if self._filter.matches_unresolved(message, self._replayer.now()):
                 self._note(message, LetterOutcome.UNKNOWN, error)
             return None
         if not self._filter.matches(resolved, self._replayer.now()):

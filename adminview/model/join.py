@@ -46,13 +46,14 @@ class Join:
         texts |= {PK.name, SK.name}
         for name in sorted(self._names() - texts):
             yield (
-                f"join {self.name!r} needs {name!r}, which is not a text key attribute; "
-                f"the text key attributes are {', '.join(sorted(texts))}"
+                f"join {self.name!r} needs {name!r}, which is not a text key attribute of the rows "
+                f"(those are {', '.join(sorted(texts))}); query an index that has {name!r} as its "
+                "last sort attribute"
             )
         if not self.name.isidentifier():
             yield f"join {self.name!r}: its name must be an identifier, such as 'profile'"
         if self.name in RESERVED | texts | {key.name for key in keys}:
-            yield f"join {self.name!r} is named as an attribute of its rows; choose another name"
+            yield f"join {self.name!r} and an attribute of the rows have one name; rename the join"
 
     def shape(self) -> list[str]:
         return [self.name, self.partition, self.sort]

@@ -18,7 +18,8 @@ def check_key(name: str, value: AttributeValue, limit: int) -> None:
     """Raise a RowError if a key attribute is empty or longer than *limit* bytes."""
     size = size_of(value)
     if not 0 < size <= limit:
-        msg = f"key attribute {name!r} has {size} bytes; DynamoDB takes 1 to {limit}"
+        size_words = f"has {size} bytes" if size else "is empty"
+        msg = f"key attribute {name!r} {size_words}; DynamoDB takes 1 to {limit} bytes"
         raise RowError(msg)
 
 

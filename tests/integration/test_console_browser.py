@@ -226,7 +226,7 @@ def test_a_dead_letter_is_understood_previewed_and_replayed(
     page.get_by_label("Reason").fill("the item was fixed")
     page.get_by_role("button", name="Replay", exact=True).click()
     expect(page.get_by_role("heading", name="Replay done")).to_be_visible()
-    expect(page.get_by_text("No dead letters: every record is in the view.")).to_be_visible()
+    expect(page.get_by_text("No dead letters are waiting.")).to_be_visible()
     expect(page.get_by_role("region", name="Audit trail")).to_contain_text("the item was fixed")
     page.goto(f"{console.server.url}/patterns/orders-of-user?user_id=user-789")
     expect(page.get_by_text("1 row")).to_be_visible()
@@ -242,7 +242,7 @@ def test_a_dead_letter_is_discarded_with_a_reason(console: Console) -> None:
     page.get_by_label("Reason").fill("a test item only")
     page.get_by_role("dialog").get_by_role("button", name="Discard", exact=True).click()
     expect(page.get_by_role("heading", name="Discard done")).to_be_visible()
-    expect(page.get_by_text("No dead letters: every record is in the view.")).to_be_visible()
+    expect(page.get_by_text("No dead letters are waiting.")).to_be_visible()
 
 
 def test_a_row_that_differs_from_its_source_is_shown_side_by_side_and_reconciled(

@@ -12,7 +12,7 @@ from tests.support.console_browser import Console
 
 pytestmark = [pytest.mark.shop, pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
-EMPTY = "No dead letters: every record is in the view."
+EMPTY = "No dead letters are waiting."
 HOSTILE = "<img src=x onerror=alert(1)>\u202etfel\u0007"
 LETTERS = 12
 BROKEN = f"{shop.BROKEN.item['CustomerId']}/{shop.BROKEN.item['SK']}"

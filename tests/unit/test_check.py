@@ -31,7 +31,7 @@ def test_sound_view_files_have_no_findings(app: WrittenApp) -> None:
         0,
         ["0 errors, 0 warnings", "Rows were not checked: name a file of items with --items-file."],
     )
-    assert check(*sample({"id": "p-1"})) == (0, ["0 errors, 0 warnings; 1 item derived"])
+    assert check(*sample({"id": "p-1"})) == (0, ["0 errors, 0 warnings; 1 item checked"])
 
 
 def test_every_file_that_cannot_be_loaded_is_reported_with_its_line(app: WrittenApp) -> None:
@@ -317,7 +317,7 @@ def test_what_a_view_prints_does_not_disturb_the_check(app: WrittenApp) -> None:
         text=True,
         check=False,
     )
-    assert result.stdout.splitlines() == ["loaded", "0 errors, 0 warnings; 1 item derived"]
+    assert result.stdout.splitlines() == ["loaded", "0 errors, 0 warnings; 1 item checked"]
 
 
 def test_a_process_that_dies_is_reported(app: WrittenApp) -> None:
@@ -350,7 +350,7 @@ def test_the_items_of_an_apps_tests_are_a_sample(
         {"source": "Pets", "item": {"id": {"S": "p-1"}}},
         {"source": "Pets", "item": {"id": {"S": "p-2"}, "tags": {"SS": ["a"]}}},
     ]
-    assert check("--items-file", "sample.jsonl") == (0, ["0 errors, 0 warnings; 2 items derived"])
+    assert check("--items-file", "sample.jsonl") == (0, ["0 errors, 0 warnings; 2 items checked"])
 
 
 def test_only_a_newline_ends_a_line_of_a_file_of_items(app: WrittenApp) -> None:
@@ -358,7 +358,7 @@ def test_only_a_newline_ends_a_line_of_a_file_of_items(app: WrittenApp) -> None:
     entry = {"source": "Pets", "item": {"id": "p-1", "about": "one\u2028two\x85three"}}
     line = json.dumps(entry, ensure_ascii=False)
     Path("sample.jsonl").write_bytes(f"{line}\r\n{line}\n".encode())
-    assert check("--items-file", "sample.jsonl") == (0, ["0 errors, 0 warnings; 2 items derived"])
+    assert check("--items-file", "sample.jsonl") == (0, ["0 errors, 0 warnings; 2 items checked"])
 
 
 def test_an_item_that_fails_in_a_test_is_not_recorded(
@@ -377,7 +377,7 @@ def test_the_shop_has_no_findings(tmp_path: Path) -> None:
     file = tmp_path / "shop.jsonl"
     lines = [json.dumps(vars_of(write), default=float) for write in FIRST_DAY]
     file.write_text("\n".join(lines))
-    assert check("--items-file", str(file)) == (0, ["0 errors, 0 warnings; 16 items derived"])
+    assert check("--items-file", str(file)) == (0, ["0 errors, 0 warnings; 16 items checked"])
 
 
 def vars_of(write: Any) -> dict[str, Any]:

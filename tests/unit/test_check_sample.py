@@ -161,7 +161,7 @@ def test_views_that_fail_are_reported_once_for_each_line_with_the_text(app: Writ
         ),
     ]
     assert lines[3:] == [  # that no row is in the index may only follow
-        "2 errors, 1 warning; 4 items derived",
+        "2 errors, 1 warning; 4 items checked",
         (
             "Templates, indexes and totals were not compared with the rows: first fix the views "
             "that fail."
@@ -294,7 +294,7 @@ def test_templates_that_no_row_can_match_are_errors_with_the_keys_of_the_rows(
             "per-kind",
             "kind is 'KIND#{kind}', but kind of the rows that fit its other conditions is 'dog'",
         ),
-        "10 errors, 2 warnings; 5 items derived",
+        "10 errors, 2 warnings; 5 items checked",
     ]
     _, lines = check(*sample(*items, {"id": "p-9", "kind": "horse", "born": "2020"}))
     assert [line.split(": ")[1] for line in lines if "join 'kennel'" in line] == ["error"]

@@ -87,7 +87,7 @@ def test_a_view_without_items_is_named_before_what_that_may_explain() -> None:
 
 WRONG = """
 wrong = AccessPattern("wrong", partition="PETS#{id}")
-old = AccessPattern("old", partition="OLD#{id}")
+old = AccessPattern("old", partition="OLD#{id}", joins=[Join("new", partition="{PK}", sort="NEW")])
 
 
 @view(pets)
@@ -119,7 +119,7 @@ def test_a_failing_item_does_not_hide_what_the_other_items_show(
         where = [app.line("views/pets.py", text) for text in ("def aged", "wrong =", "old =")]
     assert lines[0] == "checked the views with 3 items of the source tables:"
     texts = (
-        "view 'aged' applies to no",
+        "view 'aged' derived no row, because items of source 'Pets' fail",
         "pattern 'wrong' can return no",
         "pattern 'old' can return no",
     )

@@ -83,12 +83,17 @@ def test_a_dead_letter_without_an_owner_is_matched_by_a_value_of_its_key() -> No
         (LetterFilter(id="5"), False),
         (LetterFilter(source="Things"), False),
         (LetterFilter(id="4f2a", source="Things"), False),
-        (LetterFilter(older_than=1), False),
-        (LetterFilter(newer_than=0), False),
+        (LetterFilter(key="a"), False),
+        (LetterFilter(error="UnknownLetterError"), True),
+        (LetterFilter(error="ViewError"), False),
+        (LetterFilter(older_than=99), True),
+        (LetterFilter(older_than=100), False),
+        (LetterFilter(newer_than=100), False),
     ],
 )
-def test_an_unknown_message_is_taken_by_its_id_and_by_nothing_else(
+def test_an_unreadable_message_matches_by_id_by_error_and_by_the_time_since_it_was_sent(
     letter_filter: LetterFilter,
     takes: bool,  # noqa: FBT001 - a parameter
 ) -> None:
-    assert letter_filter.matches_unresolved(message("no letter", "4f2a-3")) is takes
+    unreadable = message("no letter", "4f2a-3", sent=NOW - 100)
+    assert letter_filter.matches_unresolved(unreadable, NOW) is takes

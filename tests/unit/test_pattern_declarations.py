@@ -88,11 +88,11 @@ WHOLE = {"org": "{org}", "region": "{region}"}
         ),
         (
             {"partition": WHOLE, "joins": [Join("data", "{PK}", "X")]},
-            "is named as an attribute of its rows",
+            "and an attribute of the rows have one name",
         ),
         (
             {"partition": WHOLE, "joins": [Join("org", "{PK}", "X")]},
-            "is named as an attribute of its rows",
+            "and an attribute of the rows have one name",
         ),
         (
             {"partition": WHOLE, "joins": [Join("a", "{PK}", "X")] * 2},

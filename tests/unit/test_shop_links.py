@@ -150,5 +150,5 @@ def test_a_selection_matches_ids_or_a_group() -> None:
     assert not Selection(ids=frozenset({"m-2"})).matches(letter, 0.0)
     assert Selection(group=group).matches(letter, 0.0)
     assert not Selection(group=LetterGroup("Things", "parts", "ViewError")).matches(letter, 0.0)
-    assert Selection().matches_unresolved(message("?"))
-    assert not Selection(group=group).matches_unresolved(message("?"))
+    assert Selection().matches_unresolved(message("?"), 0.0)
+    assert not Selection(group=group).matches_unresolved(message("?"), 0.0)

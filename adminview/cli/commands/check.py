@@ -92,8 +92,8 @@ def _show(findings: Sequence[ModelFinding], count: int) -> None:
         console.print(str(finding), style=STYLES[finding.level], soft_wrap=True)
     levels = Counter(finding.level for finding in findings)
     counts = [f"{levels[level]} {level}{'s' * (levels[level] != 1)}" for level in Level]
-    derived = f"; {count} {'item' if count == 1 else 'items'} derived" if count else ""
-    echo(", ".join(counts) + derived)
+    checked = f"; {count} {'item' if count == 1 else 'items'} checked" if count else ""
+    echo(", ".join(counts) + checked)
     if not count and Level.ERROR not in levels:
         echo(NO_ITEMS)
     if any(finding.rule == FAILED for finding in findings):

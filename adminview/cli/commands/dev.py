@@ -96,7 +96,10 @@ def dev(
         writes = [write for name in items or () for write in _writes(name)]
         waiting = WaitingItems(data)
     if data and not engine and os.environ.get(ENDPOINT):
-        msg = f"the engine at {ENDPOINT} keeps its own data: --data is for an engine started here"
+        msg = (
+            f"the engine at {ENDPOINT} keeps its own data; unset {ENDPOINT} to start an engine "
+            "here, whose items --data keeps"
+        )
         raise typer.BadParameter(msg, param_hint="--data")
     files = ViewFiles(views_package())
     with ExitStack() as running:

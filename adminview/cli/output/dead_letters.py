@@ -8,6 +8,7 @@ from typing import Any
 from adminview.aws.dead_letter_consumer import Waiting
 from adminview.cli.output.printing import TextTable
 from adminview.cli.output.tables import facts
+from adminview.dead_letters.letter_filter import UNREADABLE
 from adminview.dead_letters.peek import PeekResult
 from adminview.dead_letters.preview import ReplayPreview
 from adminview.dead_letters.resolve import ResolvedLetter
@@ -35,7 +36,7 @@ def letters_table(peeked: PeekResult, now: float) -> TextTable:
             str(letter.failed_replays),
         )
     for message, why in peeked.unknown:
-        lines.add_row(message.id[:ID_LENGTH], "?", f"unreadable: {why}", "", "")
+        lines.add_row(message.id[:ID_LENGTH], "?", f"{UNREADABLE}: {why}", "", "")
     return lines
 
 

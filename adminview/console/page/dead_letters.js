@@ -74,7 +74,7 @@ function Queue({ letters, reload }) {
         ${invisible.known.length > 0 && html`<ul>${invisible.known.map((one) => html`<li><${Text} text=${one.item} /> (${one.error}) until <time datetime=${one.until}>${moment(one.until)}</time></li>`)}</ul>`}
       </details>`
     }
-    ${!groups.length && html`<p class="empty">${invisible.count ? "No dead letter is ready at the moment: all are invisible." : "No dead letters: every record is in the view."}</p>`}
+    ${!groups.length && html`<p class="empty">${invisible.count ? "No dead letter is ready at the moment: all are invisible." : "No dead letters are waiting."}</p>`}
     ${!letters.complete && html`<p class="verdict attention">There are more dead letters than this list shows.</p>`}`;
 }
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from adminview.aws.dead_letter_consumer import Message, Waiting
-from adminview.dead_letters.groups import UNREADABLE, UNREADABLE_GROUP, LetterGroup
+from adminview.dead_letters.groups import UNREADABLE_GROUP, LetterGroup
+from adminview.dead_letters.letter_filter import UNREADABLE
 from adminview.dead_letters.peek import PeekResult
 from adminview.dead_letters.resolve import ResolvedLetter
 from adminview.http_api.operations.moments import moment
