@@ -9,15 +9,15 @@ more than a fixed number of threads.
 
 import ipaddress
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import EADDRINUSE
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedReader, RawIOBase
 from socket import AF_INET6, socket
-from threading import BoundedSemaphore, Lock
+from threading import BoundedSemaphore, Lock, Thread
 from time import monotonic
 from types import SimpleNamespace
 from typing import Any, Final, Protocol
@@ -142,6 +142,16 @@ class Server(ThreadingHTTPServer):
                 raise
             msg = f"port {port} of {host} is in use: choose another with --port"
             raise SettingsError(msg) from error
+
+    @contextmanager
+    def running(self) -> Iterator["Server"]:
+        """Serve in a thread until the block ends."""
+        Thread(target=self.serve_forever, daemon=True).start()
+        try:
+            yield self
+        finally:
+            self.shutdown()
+            self.server_close()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Handle a connection in a thread, or refuse it if there are too many."""

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -59,13 +58,8 @@ def url() -> Iterator[str]:
             cloud.put(step.source, step.item)
         cloud.settle()
         api = Api(cloud.query_engine, NoAlarms(), MODEL, Logger(service="fuzz"))
-        server = Server(LOOPBACK, 0, LocalGateway(api))
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        yield server.url
-        server.shutdown()
-        thread.join()
-        server.server_close()
+        with Server(LOOPBACK, 0, LocalGateway(api)).running() as server:
+            yield server.url
         cloud.stop()  # moto keeps its tables for the next one in this process
 
 

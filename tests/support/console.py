@@ -5,15 +5,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
 from time import monotonic, sleep
 from typing import Any
+
+from adminview.cli.dead_letters.files import Audit
 
 from adminview.cli.console.compose import ConsoleTarget, make_console_api, make_repairs
 from adminview.cli.console.gateway import ConsoleGateway
 from adminview.cli.console.sessions import Sessions
 from adminview.cli.console.static_files import StaticFiles
-from adminview.cli.dead_letters.files import Audit
 from adminview.cli.deployment.deployment import Deployment
 from adminview.local.http_server import Server
 from adminview.local.local_cloud import LocalCloud
@@ -117,11 +117,6 @@ def serve_console(cloud: LocalCloud, audit: Path) -> Iterator[tuple[Server, Sess
     assert repairs
     api = make_console_api(target, sessions, repairs)
     gateway = ConsoleGateway(api, sessions, StaticFiles.load())
-    server = gateway.listen(0)
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server, sessions
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with gateway.listen(0).running() as server:
+        yield server, sessions
     repairs.jobs.end(60)  # before the engine is emptied

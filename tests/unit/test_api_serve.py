@@ -1,10 +1,9 @@
 """`adminview serve` and the function: the same API behind a socket and behind a gateway."""
 
-import signal
 import socket
 from collections.abc import Iterator
+from contextlib import nullcontext
 from http.client import HTTPConnection
-from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +13,7 @@ import typer
 from adminview.aws.manifest import Manifest
 from adminview.aws.settings import PendingPatterns, Settings
 from adminview.cli.commands import serve as serving
+from adminview.cli.shutdown import Shutdown
 from adminview.handlers import api as function
 from adminview.local.http_server import LOOPBACK, LocalGateway, Server, event
 from adminview.model.errors import SettingsError
@@ -37,13 +37,8 @@ def test_a_port_in_use_is_refused_with_the_option_for_another(port: int) -> None
 @pytest.fixture
 def port() -> Iterator[int]:
     """Serve on a free port."""
-    server = Server(LOOPBACK, 0, client().gateway)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    yield int(server.server_address[1])
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with Server(LOOPBACK, 0, client().gateway).running() as server:
+        yield int(server.server_address[1])
 
 
 def test_a_request_becomes_an_event_of_the_gateway() -> None:
@@ -117,18 +112,10 @@ def test_serving_says_where_and_for_whom_until_it_is_stopped(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    class Stopped:
-        """Stop at once."""
-
-        def set(self) -> None:
-            """Hear a signal."""
-
-        def wait(self) -> None:
-            """Stop."""
-
+    stop = Shutdown()
+    stop.event.set()
+    monkeypatch.setattr(serving, "graceful_shutdown", lambda: nullcontext(stop))
     monkeypatch.setattr("adminview.cli.commands.serve.ViewReader.get", lambda *_, **__: {})
-    monkeypatch.setattr(serving, "Event", Stopped)
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     monkeypatch.setattr("adminview.cli.deployment.find.check_endpoints", lambda *_: None)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -252,14 +251,9 @@ def test_the_document_has_the_queries_and_the_operations() -> None:
 def served() -> Iterator[tuple[ConsoleClient, int]]:
     """Serve a console on a free port."""
     client = console()
-    server = client.gateway.listen(0)
-    assert server.server_address[0] == "127.0.0.1", "no other machine reaches it"
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    yield client, int(server.server_address[1])
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with client.gateway.listen(0).running() as server:
+        assert server.server_address[0] == "127.0.0.1", "no other machine reaches it"
+        yield client, int(server.server_address[1])
 
 
 def test_the_server_reads_bodies_up_to_a_limit(served: tuple[ConsoleClient, int]) -> None:

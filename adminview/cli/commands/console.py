@@ -1,9 +1,7 @@
 """`adminview console`: query, understand and repair in the browser."""
 
 import os
-import signal
 from pathlib import Path
-from threading import Event, Thread
 from typing import Annotated, Final
 
 import typer
@@ -16,6 +14,7 @@ from adminview.cli.dead_letters.files import AUDIT, Audit
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output.printing import echo, end_activity
+from adminview.cli.shutdown import graceful_shutdown
 from adminview.local.engines import free_port
 from adminview.views import registry
 
@@ -56,13 +55,9 @@ def console(
     echo(f"open {server.url}/?token={sessions.launch_token}")
     echo("view files are read once: restart this command after you change one; Ctrl-C to stop")
     end_activity()
-    stop = Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    Thread(target=server.serve_forever, daemon=True).start()
-    stop.wait()
-    server.shutdown()
-    server.server_close()
-    if repairs:
-        repairs.jobs.end(PATIENCE_SECONDS)
+    with graceful_shutdown() as stop:
+        with server.running():
+            stop.event.wait()
+        if repairs:
+            repairs.jobs.end(PATIENCE_SECONDS)
     echo("stopped")

@@ -7,7 +7,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from threading import Thread
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
@@ -130,10 +129,9 @@ def dev(
         running.callback(_end, session)
         session.begin(registry)
         print_findings(registry)
-        server = _serve(Server(LOOPBACK, free_port(PORT) if port is None else port, gateway))
-        running.callback(_close, server)
-        shown = _serve(console.listen(free_port(CONSOLE_PORT)))
-        running.callback(_close, shown)
+        server = Server(LOOPBACK, free_port(PORT) if port is None else port, gateway)
+        running.enter_context(server.running())
+        shown = running.enter_context(console.listen(free_port(CONSOLE_PORT)).running())
         session.load(writes)
         echo(f"\nIn another terminal:\n\n{export_line(variables)}\n")
         echo(f"open {server.url}/ for the access patterns and the API reference")
@@ -300,16 +298,6 @@ def use_endpoint(environ: MutableMapping[str, str]) -> Iterator[dict[str, str]]:
 def _api(registry: Registry, engine: DevEngine) -> Api:
     reader = ViewReader(Boto3Reader(engine.clients.dynamodb), VIEW_TABLE)
     return make_api(QueryEngine(registry, reader))
-
-
-def _serve(server: Server) -> Server:
-    Thread(target=server.serve_forever, daemon=True).start()
-    return server
-
-
-def _close(server: Server) -> None:
-    server.shutdown()
-    server.server_close()
 
 
 def _end(session: Session) -> None:

@@ -3,8 +3,6 @@
 It has no authorization. It also serves pages for people.
 """
 
-import signal
-from threading import Event, Thread
 from typing import Annotated, Final
 
 import typer
@@ -20,6 +18,7 @@ from adminview.cli.deployment.find import find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output.data_order import DataOrder
 from adminview.cli.output.printing import echo, end_activity
+from adminview.cli.shutdown import graceful_shutdown
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import NoAlarms
 from adminview.local.http_server import LOOPBACK, LocalGateway, Server, is_loopback
@@ -70,13 +69,8 @@ def serve(  # noqa: PLR0913 - all are keywords
     echo(f"open {server.url}/ for the access patterns and the API reference; Ctrl-C to stop")
     echo("view files are read once: restart this command after you change one")
     end_activity()
-    stop = Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    Thread(target=server.serve_forever, daemon=True).start()
-    stop.wait()
-    server.shutdown()
-    server.server_close()
+    with graceful_shutdown() as stop, server.running():
+        stop.event.wait()
     echo("stopped")
 
 
