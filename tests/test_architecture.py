@@ -81,10 +81,7 @@ def test_source_tables_are_written_by_migrations_alone() -> None:
 
 def test_commands_check_an_endpoint_before_they_make_a_client() -> None:
     """Hold modules that make boto3 clients to the check, or to being called after it."""
-    after = {
-        "adminview/cli/bulk/segment_pool.py",
-        "adminview/cli/bulk/state_machine.py",
-    }
+    after = {"adminview/cli/commands/backfill.py"}
     makers = {
         str(path.relative_to(ROOT))
         for path in modules("adminview/cli")

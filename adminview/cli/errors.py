@@ -1,22 +1,12 @@
-"""Print expected errors as messages, without a traceback."""
+"""The errors of commands: which are expected, and which mean that an argument is wrong."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
-import typer
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
-from typer.core import TyperGroup
 
-from adminview.aws.error_hints import describe_error
-from adminview.cli.output.printing import (
-    echo,
-    end_activity,
-    print_error,
-    print_traceback,
-    printable,
-)
 from adminview.model.errors import (
     AdminViewError,
     PatternNotReadyError,
@@ -32,31 +22,6 @@ class UsageError(AdminViewError):
     """An argument is wrong, or the file that it names. Exit status 2."""
 
 
-class EscapingGroup(TyperGroup):
-    """A command group that escapes usage errors before typer prints them."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        with _escaped():
-            return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: Any) -> Any:
-        with _escaped():
-            return super().invoke(ctx)
-
-
-@contextmanager
-def _escaped() -> Iterator[None]:
-    """Escape the message of a usage error, because it quotes arguments."""
-    try:
-        yield
-    except Exception as error:
-        end_activity()  # typer prints the error itself
-        message = vars(error).get("message")
-        if hasattr(error, "format_message") and isinstance(message, str):
-            vars(error)["message"] = printable(message, "\n")
-        raise
-
-
 @contextmanager
 def usage_errors() -> Iterator[None]:
     """Turn an error about an argument, or about the file that it names, into a UsageError."""
@@ -67,28 +32,6 @@ def usage_errors() -> Iterator[None]:
         raise UsageError(f"{error.filename}: {error.strerror}" if named else str(error)) from error
     except (SettingsError, RecordError) as error:
         raise UsageError(str(error)) from error
-
-
-def report_error(error: Exception) -> None:
-    print_error(f"adminview: {describe_error(error)}")
-
-
-@contextmanager
-def exit_on_error(status: int) -> Iterator[None]:
-    """Exit with *status* after any error. For commands in which status 1 has its own meaning."""
-    try:
-        yield
-    except (typer.Exit, typer.BadParameter):
-        raise
-    except typer.Abort:
-        echo("Aborted.", err=True)
-        raise typer.Exit(status) from None
-    except EXPECTED_ERRORS as error:
-        report_error(error)
-        raise typer.Exit(status) from None
-    except Exception:  # noqa: BLE001 - it is printed, and the status reports failure
-        print_traceback()
-        raise typer.Exit(status) from None
 
 
 def is_usage_error(error: Exception) -> bool:

@@ -24,8 +24,9 @@ from adminview.cli.commands.serve import serve
 from adminview.cli.commands.smoke import smoke
 from adminview.cli.commands.sql import sql
 from adminview.cli.commands.verify import verify
-from adminview.cli.errors import EXPECTED_ERRORS, EscapingGroup, is_usage_error, report_error
+from adminview.cli.errors import EXPECTED_ERRORS, is_usage_error
 from adminview.cli.options import Json
+from adminview.cli.output.errors import EscapingGroup, report_error
 from adminview.cli.output.printing import Console, activity, echo, print_json, print_traceback
 from adminview.cli.output.tables import patterns_data, patterns_markdown, patterns_table
 from adminview.local.engines import EngineName

@@ -10,7 +10,7 @@ import pytest
 
 from adminview.aws.clients import Clients
 from adminview.cli.console.dev_console import DevConsole
-from adminview.cli.dead_letters.files import AUDIT
+from adminview.cli.private_files import AUDIT
 from adminview.local.dev.session import DevEngine, Hooks, ModelChange, Session
 from adminview.local.engines import moto_engine
 from adminview.local.local_cloud import QUEUE, environment_of

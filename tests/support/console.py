@@ -8,13 +8,12 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from adminview.cli.dead_letters.files import Audit
-
 from adminview.cli.console.compose import ConsoleTarget, make_console_api, make_repairs
 from adminview.cli.console.gateway import ConsoleGateway
 from adminview.cli.console.sessions import Sessions
 from adminview.cli.console.static_files import StaticFiles
 from adminview.cli.deployment.deployment import Deployment
+from adminview.cli.private_files import Audit
 from adminview.local.http_server import Server
 from adminview.local.local_cloud import LocalCloud
 from tests.support.api_client import Answered

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from adminview.aws.dead_letter_consumer import Message
-from adminview.cli.dead_letters.files import Audit
+from adminview.cli.private_files import Audit
 from tests.support.dead_letter_queue import letter_body, message
 
 LETTERS = [message(letter_body("a"), "m-1"), message("no\nletter \u2028 \U0001f600", "m-2")]

@@ -9,7 +9,8 @@ import pytest
 
 from adminview.cli.bulk import state_machine as machine_module
 from adminview.cli.bulk.segment_pool import SegmentOutcome
-from adminview.cli.bulk.state_machine import ExecutionFollower, ExecutionRequest, run_on_aws
+from adminview.cli.bulk.state_machine import ExecutionFollower, ExecutionRequest
+from adminview.cli.commands.backfill import run_on_aws
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.shutdown import Shutdown
 from adminview.model.errors import ServiceError, SettingsError

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from adminview.cli.main import app
 from adminview.model import Item, Migration, Source, migration
 from adminview.model.errors import (
     DeclarationError,
@@ -309,3 +311,9 @@ def test_values_are_set_as_they_are_handed_on() -> None:
     )
     assert update is not None
     assert update.sets["colour"] == exact
+
+
+def test_migrations_are_listed_with_the_package_that_declares_them() -> None:
+    listed = CliRunner().invoke(app, ["migrate"])
+    assert "Migrations declared in tests.support.migrations" in listed.stdout
+    assert "orders-delivery-date" in listed.stdout

@@ -199,7 +199,7 @@ def test_an_error_is_printed_without_control_characters(
         "querying.answer",
         "commands.backfill",
         "commands.verify",
-        "dead_letters.commands",
+        "dead_letters",
     ):
         monkeypatch.setattr(f"adminview.cli.{module}.find_settings", fail)
     assert run(monkeypatch, *words) in {1, 2}

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from adminview.aws.deadline import Deadline
-from adminview.cli.dead_letters.files import Audit, LetterFile
-from adminview.cli.private_file import open_private
+from adminview.cli.private_files import Audit, LetterFile, open_private
 from adminview.model.dead_letter import OutgoingLetter
 from tests.support.dead_letter_queue import letter_body, message
 
@@ -72,7 +71,7 @@ def test_dead_letters_are_added_and_none_is_lost(tmp_path: Path) -> None:
 
 def test_a_device_keeps_its_mode() -> None:
     before = mode(Path(os.devnull))
-    with open_private(Path(os.devnull), append=True) as file:
+    with open_private(Path(os.devnull)) as file:
         file.write("x")
     assert mode(Path(os.devnull)) == before
 
@@ -83,5 +82,5 @@ def test_a_file_of_another_user_keeps_its_mode(
     path = tmp_path / "file"
     path.touch(0o666)
     monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
-    open_private(path, append=True).close()
+    open_private(path).close()
     assert mode(path) == 0o666

@@ -10,7 +10,7 @@ import typer
 from adminview.aws.deadline import Deadline
 from adminview.aws.settings import Settings
 from adminview.cli.commands import verify
-from adminview.cli.dead_letters import commands as mailroom
+from adminview.cli.dead_letters import replayer_for
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import CHECK_SECONDS, Throttled
 from adminview.dead_letters.replay import ROUND
@@ -104,5 +104,5 @@ def test_the_verify_command_reads_the_deployed_model_again(
 def test_the_replay_command_reads_the_deployed_model_again(
     deployed: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check = mailroom.replayer_for(Deployment.from_options(None, "", os.environ), writes=True).check
+    check = replayer_for(Deployment.from_options(None, "", os.environ), writes=True).check
     other_code_comes(deployed, monkeypatch, check)

@@ -24,7 +24,7 @@ from adminview.bulk.runs import Bulk, make_bulk
 from adminview.bulk.segment import Segment, SegmentState
 from adminview.bulk.verify.scope import Scope
 from adminview.bulk.worker import SegmentWorker
-from adminview.cli.dead_letters.files import LETTERS, LetterFile
+from adminview.cli.private_files import LETTERS, LetterFile
 from adminview.cli.shutdown import Shutdown
 from adminview.local.tables import create, progress_table
 from adminview.model import Registry

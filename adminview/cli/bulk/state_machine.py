@@ -8,20 +8,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import boto3
-
-from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
-from adminview.aws.settings import Settings
-from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.lease_table import LeaseTable
 from adminview.cli.bulk.segment_pool import Limits, RunOptions, SegmentOutcome, Watch
-from adminview.cli.output.bulk import progress
-from adminview.cli.output.printing import echo
-from adminview.cli.shutdown import Shutdown, graceful_shutdown
+from adminview.cli.shutdown import Shutdown
 from adminview.model.errors import ServiceError, SettingsError
-from adminview.model.readiness import progress_table
 
 FIRST_POLL_SECONDS = 1.0  # short work has ended by then; doubled after each poll
 POLL_SECONDS = 5.0  # between two polls, at most
@@ -53,20 +45,6 @@ def as_event(options: RunOptions, limits: Limits) -> dict[str, Any]:
         "tolerated_failures": options.tolerate,
         "restart": options.restart or None,
     }
-
-
-def run_on_aws(machine: str, settings: Settings, request: ExecutionRequest) -> list[SegmentOutcome]:
-    """Start or find an execution, and follow it until it ends or until Ctrl-C."""
-    dynamodb = Clients().dynamodb
-    table = LeaseTable(dynamodb, progress_table(settings.view_table))
-    states: Any = boto3.client("stepfunctions")
-    expected = None
-    with suppress(ServiceError):  # the progress can be displayed without it
-        reader = TableScanner(dynamodb)
-        expected = sum(reader.count(name, deadline=Deadline.after(10)) for name in request.tables)
-    with graceful_shutdown() as stop, progress(request.event["task"], expected) as watch:
-        follower = ExecutionFollower(states, machine, request, table, stop, partial(echo, err=True))
-        return follower.follow(follower.start(), watch)
 
 
 @dataclass(slots=True)

@@ -1,31 +1,38 @@
 """`adminview backfill` and `adminview sweep`: fill the view, and remove stale rows."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import boto3
 import typer
 
+from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
 from adminview.aws.settings import BACKFILL_MACHINE_OUTPUT, Settings
 from adminview.aws.table_scanner import TableScanner
+from adminview.bulk.lease_table import LeaseTable
 from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP, Bulk
 from adminview.bulk.segment import MOST_SEGMENTS
 from adminview.bulk.worker import SegmentWorker
 from adminview.cli.bulk.segment_pool import Limits, RunOptions, SegmentOutcome, SegmentPool, connect
-from adminview.cli.bulk.state_machine import ExecutionRequest, as_event, run_on_aws
-from adminview.cli.dead_letters.files import LETTERS
+from adminview.cli.bulk.state_machine import ExecutionFollower, ExecutionRequest, as_event
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import check_deployed, check_model, check_streams, find_settings
 from adminview.cli.deployment.stacks import RECOVERY
-from adminview.cli.errors import exit_on_error
 from adminview.cli.options import Json, MaxRcu, MaxWcu, Prefix, Stage
 from adminview.cli.output.bulk import UNFINISHED, progress, report
+from adminview.cli.output.errors import exit_on_error
 from adminview.cli.output.printing import echo
+from adminview.cli.private_files import LETTERS
 from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from adminview.model.errors import ServiceError
+from adminview.model.readiness import progress_table
 from adminview.views import registry
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
 
 Sources = Annotated[
     list[str] | None, typer.Option("--source", help="Only this source; may be repeated.")
@@ -128,10 +135,25 @@ def execute_run(
         return pool.work(options.segments, restart=options.restart)
 
 
+def run_on_aws(machine: str, settings: Settings, request: ExecutionRequest) -> list[SegmentOutcome]:
+    """Start or find an execution, and follow it until it ends or until Ctrl-C."""
+    dynamodb = Clients().dynamodb
+    table = LeaseTable(dynamodb, progress_table(settings.view_table))
+    states: Any = boto3.client("stepfunctions")
+    expected = _count_items(dynamodb, request.tables)
+    with graceful_shutdown() as stop, progress(request.event["task"], expected) as watch:
+        follower = ExecutionFollower(states, machine, request, table, stop, partial(echo, err=True))
+        return follower.follow(follower.start(), watch)
+
+
 def expected_items(bulk: Bulk, run: str) -> int | None:
-    """Estimate the number of items; None if the table cannot be described."""
+    """Estimate the number of items; None if a table cannot be described."""
+    return _count_items(bulk.progress.client, bulk.tables(run))
+
+
+def _count_items(dynamodb: "DynamoDBClient", tables: Iterable[str]) -> int | None:
+    reader, deadline = TableScanner(dynamodb), Deadline.after(10)
     try:
-        reader, deadline = TableScanner(bulk.progress.client), Deadline.after(10)
-        return sum(reader.count(table, deadline=deadline) for table in bulk.tables(run))
-    except ServiceError:
+        return sum(reader.count(table, deadline=deadline) for table in tables)
+    except ServiceError:  # the progress can be displayed without it
         return None

@@ -10,10 +10,10 @@ from adminview.cli.console.compose import ConsoleTarget, make_console_api, make_
 from adminview.cli.console.gateway import ConsoleGateway
 from adminview.cli.console.sessions import Sessions
 from adminview.cli.console.static_files import StaticFiles
-from adminview.cli.dead_letters.files import AUDIT, Audit
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output.printing import echo, end_activity
+from adminview.cli.private_files import AUDIT, Audit
 from adminview.cli.shutdown import graceful_shutdown
 from adminview.local.engines import free_port
 from adminview.views import registry

@@ -24,9 +24,10 @@ from adminview.cli.commands.console import PORT as CONSOLE_PORT
 from adminview.cli.commands.serve import PORT, make_api
 from adminview.cli.console.dev_console import DevConsole
 from adminview.cli.endpoints import check_endpoints
-from adminview.cli.errors import EXPECTED_ERRORS, report_error, usage_errors
+from adminview.cli.errors import EXPECTED_ERRORS, usage_errors
 from adminview.cli.model_lock.model_diff import ModelDiff
 from adminview.cli.model_lock.wording import describe_diff
+from adminview.cli.output.errors import report_error
 from adminview.cli.output.printing import counting, doing, echo, idle
 from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from adminview.examples.shop import sample_data

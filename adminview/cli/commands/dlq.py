@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from adminview.aws.deadline import Deadline
-from adminview.cli.dead_letters.commands import (
+from adminview.cli.dead_letters import (
     SECONDS,
     browse_letters,
     check_single_match,
@@ -20,7 +20,6 @@ from adminview.cli.dead_letters.commands import (
     report_replayed,
     show_preview,
 )
-from adminview.cli.dead_letters.files import AUDIT, Audit
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import invoke, replay_function_name
 from adminview.cli.options import (
@@ -36,6 +35,7 @@ from adminview.cli.options import (
 )
 from adminview.cli.output import dead_letters as letters
 from adminview.cli.output.printing import Console, echo, print_json
+from adminview.cli.private_files import AUDIT, Audit
 from adminview.dead_letters.letter_filter import LetterFilter
 
 app = typer.Typer(

@@ -11,12 +11,12 @@ import typer
 
 from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
-from adminview.cli.dead_letters.files import dead_letter_sink
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import check_model, find_settings, known_source
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.printing import Console, print_json
 from adminview.cli.output.tables import facts, plain
+from adminview.cli.private_files import dead_letter_sink
 from adminview.model import Source
 from adminview.model.errors import QueryError, RowError
 from adminview.model.item import AttributeValue, decode, normalize_number

@@ -16,20 +16,21 @@ from adminview.bulk.migrate import Migrate
 from adminview.bulk.runs import MIGRATE, Bulk
 from adminview.cli.bulk.migration_preview import Preview, Previewer
 from adminview.cli.bulk.segment_pool import Limits, RunOptions, connect
-from adminview.cli.bulk.state_machine import ExecutionRequest, as_event, run_on_aws
+from adminview.cli.bulk.state_machine import ExecutionRequest, as_event
 from adminview.cli.commands.backfill import (
     Deployed,
     Restart,
     Segments,
     Tolerate,
     execute_run,
+    run_on_aws,
 )
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import check_deployed, check_model, find_settings
 from adminview.cli.deployment.stacks import RECOVERY
-from adminview.cli.errors import exit_on_error
 from adminview.cli.options import Json, MaxRcu, MaxWcu, Prefix, Stage, Yes
 from adminview.cli.output.bulk import UNFINISHED
+from adminview.cli.output.errors import exit_on_error
 from adminview.cli.output.migrate import as_data, show, show_outcome, status
 from adminview.cli.output.printing import Console, TextTable, confirm, doing
 from adminview.cli.shutdown import graceful_shutdown
@@ -37,7 +38,7 @@ from adminview.model import Migration
 from adminview.model.errors import RecordError, SettingsError
 from adminview.model.row import Attributes
 from adminview.sync.decode import routes
-from adminview.views import migrations, registry
+from adminview.views import migrations, migrations_package, registry
 
 SAMPLE = 1000
 LISTED = 20  # failing items to print
@@ -151,7 +152,7 @@ def _run(bulk: Bulk, name: str, options: RunOptions, console: Console) -> None:
 
 def _list() -> None:
     columns = ("name", "source", "sets", "what it does")
-    listing = TextTable("Migrations declared in lambdas/migrations", *columns)
+    listing = TextTable(f"Migrations declared in {migrations_package()}", *columns)
     for migration in migrations().values():
         sets = ", ".join(migration.sets)
         listing.add_row(migration.name, migration.source.name, sets, migration.about)

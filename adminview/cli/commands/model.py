@@ -13,10 +13,11 @@ from adminview.aws.error_hints import describe_error
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import deployed_description, find_settings
 from adminview.cli.deployment.stacks import SYNC
-from adminview.cli.errors import EXPECTED_ERRORS, report_error, usage_errors
+from adminview.cli.errors import EXPECTED_ERRORS, usage_errors
 from adminview.cli.model_lock.lock import LOCK, Lock, read_description, validate_reason
 from adminview.cli.model_lock.model_diff import Description, ModelDiff
 from adminview.cli.options import Json, Prefix, Stage
+from adminview.cli.output.errors import report_error
 from adminview.cli.output.printing import Console, doing, echo, print_json, print_traceback
 from adminview.cli.planning.cost import Estimate
 from adminview.cli.planning.report import data, show

@@ -17,15 +17,15 @@ from adminview.bulk.verification import Verification
 from adminview.bulk.verify.phases import OF_TOTALS, VERIFY_TOTALS, phase_of
 from adminview.bulk.verify.scope import GRACE_SECONDS, Scope
 from adminview.cli.bulk.segment_pool import Limits, RunOptions, SegmentPool, connect
-from adminview.cli.bulk.state_machine import ExecutionRequest, as_event, run_on_aws
-from adminview.cli.commands.backfill import Deployed, Restart, expected_items
+from adminview.cli.bulk.state_machine import ExecutionRequest, as_event
+from adminview.cli.commands.backfill import Deployed, Restart, expected_items, run_on_aws
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import Throttled, check_deployed, check_model, find_settings
 from adminview.cli.deployment.stacks import RECOVERY
 from adminview.cli.deployment.totals_lag import totals_lag
-from adminview.cli.errors import exit_on_error
 from adminview.cli.options import Json, MaxRcu, Prefix, Stage
 from adminview.cli.output.bulk import progress
+from adminview.cli.output.errors import exit_on_error
 from adminview.cli.output.printing import Console, echo
 from adminview.cli.output.verify import VerifyResult, as_data, show
 from adminview.cli.output.verify_totals import as_data as totals_as_data

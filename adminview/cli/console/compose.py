@@ -18,12 +18,12 @@ from adminview.cli.console.local_status import LocalStatus, SyncCounts
 from adminview.cli.console.progress import ProgressReader
 from adminview.cli.console.sessions import Sessions, session_group
 from adminview.cli.console.stage_status import StageStatus
-from adminview.cli.dead_letters.commands import hidden_seconds
-from adminview.cli.dead_letters.files import AUDIT, Audit, user_name
+from adminview.cli.dead_letters import hidden_seconds
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import check_model, find_settings
 from adminview.cli.model_lock.lock import Lock
 from adminview.cli.output.data_order import DataOrder
+from adminview.cli.private_files import AUDIT, Audit, user_name
 from adminview.dead_letters.replay import LOCALLY, Replayer, make_replayer
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import NoAlarms

@@ -9,13 +9,8 @@ from adminview.cli.output.printing import Console, progress_text
 
 
 @contextmanager
-def progress_bar(
-    what: str, expect: Callable[[], int | None], done: int = 0
-) -> Iterator[Callable[[int], None]]:
-    """Display a progress bar if standard error is a terminal; yield a function that moves it.
-
-    *expect* returns about how many there are, None if that is unknown; it is called only for a bar.
-    """
+def progress_bar(what: str, expected: int) -> Iterator[Callable[[int], None]]:
+    """Display a progress bar if standard error is a terminal; yield a function that moves it."""
     console = Console(stderr=True)
     if not console.at_terminal:
         yield lambda _: None
@@ -28,8 +23,5 @@ def progress_bar(
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as progress:
-        expected = expect()
-        task = progress.add_task(what, total=expected, completed=done)
-        yield lambda now: progress.update(
-            task, completed=now, total=expected and max(expected, now)
-        )
+        task = progress.add_task(what, total=expected)
+        yield lambda done: progress.update(task, completed=done, total=max(expected, done))

@@ -14,7 +14,6 @@ from adminview.aws.boto3_clients import streams_client
 from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
 from adminview.aws.endpoints import ENDPOINT, is_loopback
-from adminview.cli.dead_letters.files import Audit
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import (
     Throttled,
@@ -27,6 +26,7 @@ from adminview.cli.deployment.find import (
 from adminview.cli.output import dead_letters as letters
 from adminview.cli.output.printing import Console, confirm, doing, echo, print_json
 from adminview.cli.output.progress import progress_bar
+from adminview.cli.private_files import Audit
 from adminview.cli.shutdown import graceful_shutdown
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.peek import PeekResult, browse
@@ -118,7 +118,7 @@ def replay_all(replayer: Replayer, letter_filter: LetterFilter) -> dict[str, Any
     """Replay dead letters until none is ready, or until stopped."""
     ready = replayer.consumer.count(deadline=Deadline.after(SECONDS)).ready
     done = count(1)
-    with graceful_shutdown() as stop, progress_bar("dead letters", lambda: ready) as move:
+    with graceful_shutdown() as stop, progress_bar("dead letters", ready) as move:
         summary = replayer.replay(
             letter_filter,
             deadline=stop.deadline,

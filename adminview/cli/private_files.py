@@ -1,4 +1,7 @@
-"""Files of dead letters: the audit file, and the file that replaces a queue locally."""
+"""Files with keys of customers: dead letters without a queue, and the audit of repairs.
+
+Only their owner may read them.
+"""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -8,20 +11,40 @@ from getpass import getuser
 from itertools import islice
 from json import dumps, loads
 from pathlib import Path
+from stat import S_IMODE, S_ISREG
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from adminview.aws.clients import Clients
 from adminview.aws.dead_letter_consumer import Message
 from adminview.aws.dead_letter_producer import DeadLetterSink, LazyDeadLetterProducer
 from adminview.aws.deadline import Deadline
 from adminview.aws.settings import Settings
-from adminview.cli.private_file import open_private
 from adminview.model.dead_letter import OutgoingLetter
 
 LETTERS = Path("dead-letters.jsonl")  # where there is no queue
 AUDIT = Path("adminview-audit.jsonl")
+OWNER_ONLY: Final = 0o600
+OTHERS: Final = 0o077  # permissions of the group and everyone else
 READ_BYTES: Final = 4 * 1024 * 1024  # of the end of an audit file
+
+
+def open_private(path: Path) -> TextIO:
+    """Open a text file to append to it. A new file has mode 0600 from the start.
+
+    An existing file that we own is narrowed to mode 0600.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, OWNER_ONLY)
+    try:
+        stat = os.fstat(descriptor)
+        # Not a device or pipe such as /dev/stdout, nor a file that another user shares with us.
+        ours = S_ISREG(stat.st_mode) and stat.st_uid == os.geteuid()
+        if ours and S_IMODE(stat.st_mode) & OTHERS:
+            os.fchmod(descriptor, OWNER_ONLY)
+        return os.fdopen(descriptor, "a", encoding="utf-8")
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
 class LetterFile:
@@ -38,7 +61,7 @@ class LetterFile:
         deadline: Deadline,  # noqa: ARG002 - a file is quick
     ) -> tuple[list[OutgoingLetter], set[str]]:
         """Append all *letters*. Returns no unsent ones."""
-        with self._lock, open_private(self._path, append=True) as file:
+        with self._lock, open_private(self._path) as file:
             file.writelines(letter.body + "\n" for letter in letters)
         return [], set()
 
@@ -83,7 +106,7 @@ class Audit:
 
     def _append(self, action: str, reason: str, entries: Iterable[dict[str, str]]) -> None:
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        with open_private(self.path, append=True) as file:
+        with open_private(self.path) as file:
             for entry in entries:
                 line = {"at": now, "by": user_name(), "action": action, "reason": reason, **entry}
                 file.write(dumps(line) + "\n")

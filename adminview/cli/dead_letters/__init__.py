@@ -1,1 +1,0 @@
-"""Dead letters in the command line."""
