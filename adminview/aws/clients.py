@@ -6,7 +6,7 @@ clients is first used. A function that uses the direct client and sends no dead 
 
 import os
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from aws_lambda_powertools import Logger
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
     from adminview.aws.transport.http_client import HttpClient
+
+FALLBACK_LOGGED: Final = "boto3 is used instead of the direct client"
 
 
 class Clients:
@@ -59,7 +61,7 @@ def find_endpoint() -> DirectEndpoint | None:
 
 @cache
 def _log_fallback(reason: str) -> None:
-    Logger().warning("boto3 is used instead of the direct client", reason=reason)
+    Logger().warning(FALLBACK_LOGGED, reason=reason)
 
 
 def boto3_client() -> "DynamoDBClient":

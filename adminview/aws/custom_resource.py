@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.request import Request, urlopen
 
 REQUEST_TYPE: Final = "RequestType"
-CREATE, UPDATE, DELETE = "Create", "Update", "Delete"
+DELETE: Final = "Delete"
 SECONDS: Final = 10.0
 
 

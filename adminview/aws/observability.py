@@ -22,6 +22,7 @@ CHECKED, DRIFT, UNFINISHED = "Checked", "Drift", "VerifyUnfinished"
 NOT_READY = "NotReady"  # how long access patterns have not been ready
 # Of the totals function: calls that changed a total, contributions that were skipped, and the lag.
 TOTALS_UPDATED, TOTALS_SKIPPED, TOTALS_LAG = "TotalsUpdated", "TotalsSkipped", "TotalsLag"
+UPDATED_LOGGED = "totals updated"
 
 
 class _PowertoolsObserver:
@@ -119,7 +120,7 @@ class TotalsObserver(_PowertoolsObserver):
         """Report a batch: its counts and failed calls."""
         skipped = counts["malformed"] + counts["refused"]
         level = self._logger.error if counts["redelivered"] or skipped else self._logger.info
-        level("totals updated", **counts, errors=errors.as_list())
+        level(UPDATED_LOGGED, **counts, errors=errors.as_list())
         self._metrics.add_metric(TOTALS_LAG, MetricUnit.Seconds, counts["lag_seconds"])
         if skipped:  # CloudWatch bills a metric only for hours with data
             self._metrics.add_metric(TOTALS_SKIPPED, MetricUnit.Count, skipped)

@@ -105,8 +105,6 @@ class Metrics:
     def run(self, *used: str) -> SmokeRun:
         """Return a run on a deployment whose alarms use metrics."""
         here = sound()
-        for table in here.tables.values():
-            table["LatestStreamLabel"] = "label"
         here.output(SYNC, "SyncFunctionName", "sync")
         alarm = here.stacks[WATCH]["template"]["Resources"]["Age"]["Properties"]
         alarm["Metrics"] = [{"MetricName": name} for name in used]

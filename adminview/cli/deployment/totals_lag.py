@@ -11,13 +11,13 @@ from adminview.cli.deployment.stacks import TOTALS
 RECENT: Final = timedelta(minutes=5)
 
 
-def totals_lag(deployment: Deployment, now: datetime | None = None) -> float | None:
+def totals_lag(deployment: Deployment) -> float | None:
     """Return the greatest age of the records that the totals function got lately, in seconds.
 
     None if it got none in the last five minutes. A shard that is behind is not in every minute.
     """
     function = deployment.output(TOTALS, TOTALS_FUNCTION_OUTPUT)
-    end = now or datetime.now(tz=UTC)
+    end = datetime.now(tz=UTC)
     query = {"Id": "age", "MetricStat": {**age_metric(function), "Period": PERIOD}}
     response = deployment.aws.call(
         "cloudwatch",

@@ -45,8 +45,8 @@ class Seen:
     follows: str = ""
 
 
-def passed(seen: str, follows: str = "") -> Seen:
-    return Seen(SmokeStatus.PASSED, seen, follows)
+def passed(seen: str) -> Seen:
+    return Seen(SmokeStatus.PASSED, seen)
 
 
 def failed(seen: str, follows: str) -> Seen:

@@ -20,9 +20,9 @@ PER_CALL: Final = {
 }
 
 
-def dollars(calls: Mapping[str, int], sent_bytes: int, prices: Prices | None = None) -> float:
+def dollars(calls: Mapping[str, int], sent_bytes: int) -> float:
     """Return the cost of calls by service and operation, and of the bytes of items and rows."""
-    write_unit = (prices or Prices()).write_units / 1e6
+    write_unit = Prices().write_units / 1e6
     units = (sent_bytes / 1024 + sum(calls.values())) * FOLLOWED
     called = sum(
         count * PER_CALL.get(name, PER_CALL.get(name.partition(":")[0], 0.0))

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from adminview.aws.clients import FALLBACK_LOGGED
+from adminview.aws.observability import UPDATED_LOGGED
 from adminview.aws.settings import TOTALS_FUNCTION_OUTPUT
 from adminview.aws.transport.eligibility import Fallback, deployed_fallback
 from adminview.cli.deployment.stacks import FUNCTION, TOTALS
@@ -24,8 +26,6 @@ from adminview.totals.archive import DISORDER
 HOUR: Final = 60 * 60.0  # a shard that is closed stays listed for longer
 DAY: Final = 24 * HOUR
 LOG_SECONDS: Final = 60.0  # until CloudWatch Logs shows a line
-FALLBACK: Final = "boto3 is used instead of the direct client"
-UPDATED: Final = "totals updated"
 REPORT_IT: Final = "report it, with this line, for adminview/aws/transport/eligibility.py:"
 
 
@@ -64,7 +64,7 @@ def evaluate_client(
     function: str, expected: Fallback | None, lines: Sequence[str]
 ) -> tuple[str, bool]:
     """Return what the log of a function says, and whether its settings imply it."""
-    warned = next((str(entry.get("reason")) for entry in entries(lines, FALLBACK)), None)
+    warned = next((str(entry.get("reason")) for entry in entries(lines, FALLBACK_LOGGED)), None)
     seen = reports(lines)
     why = warned or expected
     client = f"boto3 ({why})" if why else "the direct client"
@@ -81,7 +81,7 @@ def _logged(run: SmokeRun, configuration: Mapping[str, Any]) -> list[str]:
         return []
     modified = datetime.fromisoformat(configuration["LastModified"]).timestamp()
     since = max(modified, run.now() - DAY)
-    return log_lines(run, group, since, REPORT, PLATFORM_REPORT, FALLBACK)
+    return log_lines(run, group, since, REPORT, PLATFORM_REPORT, FALLBACK_LOGGED)
 
 
 def follow_windows(run: SmokeRun, _: Cleanup) -> Seen:
@@ -99,7 +99,7 @@ def follow_windows(run: SmokeRun, _: Cleanup) -> Seen:
         raise UnknownError(msg, "run check 1 as well: --only 1,11")
 
     def updates() -> list[Mapping[str, Any]]:
-        return [*entries(log_lines(run, group, run.now() - HOUR, UPDATED), UPDATED)]
+        return [*entries(log_lines(run, group, run.now() - HOUR, UPDATED_LOGGED), UPDATED_LOGGED)]
 
     updated, _seconds = run.wait(updates, run.patience(LOG_SECONDS))
     return evaluate_windows(updated, _shards(run))
@@ -132,8 +132,7 @@ def evaluate_windows(updates: Sequence[Mapping[str, Any]], shards: Sequence[str]
 
 def _shards(run: SmokeRun) -> list[str]:
     """Return the ids of all shards of the view's stream."""
-    table = run.call("dynamodb", "DescribeTable", TableName=run.settings.view_table)["Table"]
-    request: dict[str, Any] = {"StreamArn": table["LatestStreamArn"]}
+    request: dict[str, Any] = {"StreamArn": run.table(run.settings.view_table).stream_arn}
     shards: list[str] = []
     while True:
         stream = run.call("dynamodbstreams", "DescribeStream", **request)["StreamDescription"]

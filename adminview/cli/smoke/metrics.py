@@ -152,10 +152,9 @@ def _touch(run: SmokeRun, cleanup: Cleanup) -> ScratchItem:
 
 def _metrics(run: SmokeRun, item: ScratchItem) -> Iterator[NamedMetric]:
     table, source = item.route.table, item.route.source.name
-    described = run.call("dynamodb", "DescribeTable", TableName=table)["Table"]
     stream = {
         "TableName": table,
-        "StreamLabel": described["LatestStreamLabel"],
+        "StreamLabel": str(run.table(table).stream_arn).rpartition("/")[2],
         "Operation": "GetRecords",
     }
     function = {"FunctionName": run.deployment.output(SYNC, SYNC_FUNCTION_OUTPUT)}

@@ -18,6 +18,7 @@ from adminview.aws.attribute_codec import for_boto3, from_boto3
 from adminview.aws.aws_calls import Aws
 from adminview.aws.endpoints import ENDPOINT
 from adminview.aws.settings import Settings
+from adminview.aws.table_description import TableDescription
 from adminview.checks.sampled import SampleItem
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.stacks import SOURCES
@@ -110,6 +111,10 @@ class SmokeRun:
         self.calls[f"{service}:{operation}"] += 1
         method = xform_name(operation)
         return self.aws.run(service, operation, lambda client: getattr(client, method)(**arguments))
+
+    def table(self, name: str) -> TableDescription:
+        """Describe a table."""
+        return TableDescription.of(self.call("dynamodb", "DescribeTable", TableName=name)["Table"])
 
     def check_stop(self) -> None:
         """Raise a StopRequestedError after Ctrl-C, or when the time of the run is used up."""
