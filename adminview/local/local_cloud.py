@@ -33,7 +33,7 @@ from adminview.local.tables import (
     view_table,
 )
 from adminview.model import Registry
-from adminview.model.dead_letter import OutgoingLetter
+from adminview.model.dead_letter import AnyLetter, OutgoingLetter, from_json
 from adminview.model.delivery import TOTALS_DELIVERY, Delivery
 from adminview.model.item import encode
 from adminview.model.readiness import progress_table as progress_name
@@ -237,12 +237,12 @@ class LocalCloud:
         pending = PendingPatterns(self.pending).to_env()
         return environment_of(self.engine, self.queue_url) | pending
 
-    def peek_letters(self) -> list[dict[str, Any]]:
+    def peek_letters(self) -> list[AnyLetter]:
         """Return up to ten dead letters, and leave them in the queue."""
         response = self.clients.sqs.receive_message(
             QueueUrl=self.queue_url, MaxNumberOfMessages=10, VisibilityTimeout=0
         )
-        return [json.loads(message["Body"]) for message in response.get("Messages", [])]
+        return [from_json(message["Body"]) for message in response.get("Messages", [])]
 
     def letters(self) -> list[dict[str, Any]]:
         """Remove all dead letters from the queue, and return them."""

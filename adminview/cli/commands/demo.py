@@ -17,6 +17,7 @@ from adminview.local.engines import ENGINES, EngineName
 from adminview.local.local_cloud import LocalCloud, export_line
 from adminview.local.source_writes import apply
 from adminview.model import AccessPattern
+from adminview.model.dead_letter import AnyLetter, RecordLetter
 from adminview.sync.counts import BatchCounts
 
 # Two answers, rows with a join and a ranking, with columns that fit 80 characters.
@@ -154,10 +155,10 @@ def _moves(before: dict[str, list[str]], cloud: LocalCloud) -> dict[str, Any]:
     }
 
 
-def _letter(letter: dict[str, Any]) -> dict[str, Any]:
-    error = letter["error"]
+def _letter(letter: AnyLetter) -> dict[str, Any]:
+    assert isinstance(letter, RecordLetter)
     return {
-        "item": letter["owner"],
-        "error": f"{error['kind']}: {error['reason']}",
-        "rows it may have touched": letter["rows"] or "none",
+        "item": letter.owner,
+        "error": f"{letter.error.kind}: {letter.error.reason}",
+        "rows it may have touched": sorted(letter.rows) or "none",
     }
