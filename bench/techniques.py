@@ -243,7 +243,7 @@ def measure(stub: StubClient, name: str) -> list[str]:
         figure: [median(sample[figure] for sample in samples[key]) for key in ("with", "without")]
         for figure in ("processor", "seconds", "calls")
     }
-    ratios = [number(without / with_, 2) for with_, without in medians.values()]
+    ratios = [number(off / on, 2) for on, off in medians.values()]
     return [technique.title, *ratios]
 
 
