@@ -33,6 +33,7 @@ TOTAL_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 SUM_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 PARTITION_PARTS: Final = 4
 MOST_SUMS: Final = 10
+NAMED: Final = 3  # totals that a message names
 MOST_TOTALS: Final = 20  # contributions of one row: each is an update whenever the row changes
 ROW_DIGITS: Final = 9  # the sum of a billion rows needs nine more digits than one amount
 AMOUNT_DIGITS: Final = DIGITS - ROW_DIGITS  # before and after the point together
@@ -70,7 +71,11 @@ class Sum:
                 f"not {type(amount).__name__}"
             )
             raise RowError(msg)
-        exact = Decimal(number_text(amount))  # raises if DynamoDB would round it
+        try:
+            exact = Decimal(number_text(amount))  # raises if DynamoDB would round it
+        except RowError as error:
+            msg = f"total {total!r}: {self.name}: {error}"
+            raise RowError(msg) from error
         if exact and exact.adjusted() >= self.digits:
             msg = (
                 f"total {total!r}: {self.name} has more than {self.digits} digits before the "
@@ -147,6 +152,10 @@ class Total:
         if isinstance(sums, str | Sum):
             msg = f"total {name!r}: sums must be a list, as in sums=[{sums!r}]"
             raise DeclarationError(msg)
+        for sum_ in sums:
+            if not isinstance(sum_, str | Sum):
+                msg = f"total {name!r}: sums takes names and Sum(…), not {sum_!r}"
+                raise DeclarationError(msg)
         declared = tuple(Sum(sum_) if isinstance(sum_, str) else sum_ for sum_ in sums)
         self._set(name=name, partition=attributes(partition), sort=attributes(sort))
         self._set(sums=declared, ranked_by=ranked_by, epoch=epoch, epoch_was=epoch_was)
@@ -334,7 +343,12 @@ def encode_contributions(contributions: Sequence[Contribution]) -> AttributeValu
     Raises a RowError if there are too many, or two for one group.
     """
     if len(contributions) > MOST_TOTALS:
-        msg = f"a row contributes to {len(contributions)} totals; at most {MOST_TOTALS}"
+        totals = [*dict.fromkeys(contribution.total.name for contribution in contributions)]
+        names = ", ".join(totals[:NAMED]) + (", …" if totals[NAMED:] else "")
+        msg = (
+            f"a row has {len(contributions)} contributions to totals ({names}); "
+            f"at most {MOST_TOTALS}"
+        )
         raise RowError(msg)
     groups: dict[str, AttributeValue] = {}
     for contribution in contributions:

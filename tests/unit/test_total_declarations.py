@@ -62,6 +62,7 @@ keyish = st.text(st.sampled_from("ab#%2350."), min_size=1, max_size=12)
         ({"sums": ["expires"]}, "a sum cannot be named 'expires': every total"),
         ({"sums": ["rank"]}, "a sum cannot be named 'rank': every total"),
         ({"sums": ["SK"]}, "a sum cannot be named 'SK': every total"),
+        ({"sums": [7]}, r"sums takes names and Sum\(…\), not 7"),
         ({"sums": ["a", "b", "a"]}, "two of its attributes are named a$"),
         ({"sort": "day", "sums": ["day"]}, "two of its attributes are named day"),
         ({"partition": "a", "sort": "a"}, "two of its attributes are named a$"),
@@ -206,10 +207,13 @@ def test_a_query_with_a_group_too_long_for_a_key_is_refused() -> None:
             lambda: grand(revenue=Decimal("0.001")),
             "'Everything': revenue has more than 2 decimal places; round it in the view",
         ),
-        (lambda: grand(revenue=Decimal("NaN")), "no NaN"),
-        (lambda: grand(revenue=Decimal("Infinity")), "no Infinity"),
-        (lambda: grand(revenue=10**38 + 1), "39 significant digits"),
-        (lambda: grand(revenue=Decimal("1E+999")), "outside DynamoDB's range"),
+        (lambda: grand(revenue=Decimal("NaN")), "'Everything': revenue: DynamoDB has no NaN"),
+        (
+            lambda: grand(revenue=Decimal("Infinity")),
+            "revenue: DynamoDB has no NaN and no Infinity",
+        ),
+        (lambda: grand(revenue=10**38 + 1), "'Everything': revenue: a number has 39 significant"),
+        (lambda: grand(revenue=Decimal("1E+999")), "revenue: a number is outside DynamoDB's range"),
     ],
 )
 def test_a_contribution_that_does_not_fit_its_total_is_refused(contribute: Any, why: str) -> None:
@@ -288,8 +292,13 @@ def test_two_contributions_to_one_group_are_refused() -> None:
 
 def test_too_many_contributions_are_refused() -> None:
     encode_contributions([statuses(str(n)) for n in range(MOST_TOTALS)])
-    with pytest.raises(RowError, match="contributes to 21 totals; at most 20"):
+    with pytest.raises(
+        RowError, match=r"21 contributions to totals \(OrdersByStatus\); at most 20"
+    ):
         encode_contributions([statuses(str(n)) for n in range(MOST_TOTALS + 1)])
+    several = [Total(f"Total{n}")() for n in range(MOST_TOTALS + 1)]
+    with pytest.raises(RowError, match=r"to totals \(Total0, Total1, Total2, …\); at most 20"):
+        encode_contributions(several)
 
 
 @pytest.mark.parametrize("wrong", [sales, "PAID", None, {"PAID": 1}])
