@@ -301,7 +301,7 @@ class Bulk:
             client=self._dynamodb,
             scope=scope,
             now=self.now,
-            declared=lambda partition: any(total.has(partition) for total in self.registry.totals),
+            totals=self.registry.totals,
             check_deployed=self.check,
         )
         if phase is VerifyPhase.TOTALS:

@@ -1,6 +1,6 @@
 """Stored totals, and the sums of the rows they are compared with. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import blake2b
@@ -11,7 +11,7 @@ from adminview.model.attribute import PK, SK
 from adminview.model.errors import RowError
 from adminview.model.item import normalize_number
 from adminview.model.key import SEPARATOR, unescape
-from adminview.model.total import ARCHIVED, EXPIRES, NO_SORT, RANK
+from adminview.model.total import ARCHIVED, EXPIRES, NO_SORT, RANK, Total
 from adminview.totals.changes import Amounts, Group, contributions
 from adminview.totals.position import positions_of
 
@@ -45,44 +45,33 @@ class GroupName:
     values: tuple[str, ...]
 
     @classmethod
-    def of(cls, group: Group) -> "GroupName":
+    def of(cls, group: Group, totals: Iterable[Total]) -> "GroupName":
+        """Return the names in a key. *totals* are declared: a sort value may read like none."""
         partition, sort = group
         name, *values = partition.split(SEPARATOR)
         total, _, epoch = name.rpartition(".")
-        return cls(total, epoch, (*map(unescape, values), *(() if sort == NO_SORT else (sort,))))
+        is_sorted = any(declared.sort for declared in totals if declared.name == total)
+        sorts = (sort,) if is_sorted or sort != NO_SORT else ()
+        return cls(total, epoch, (*map(unescape, values), *sorts))
 
 
 @dataclass(frozen=True, slots=True)
 class TotalDifference:
     """A total that differs from the sum of its rows. It contains keys: do not log it."""
 
-    group: Group
+    name: GroupName
     expected: Mapping[str, str]  # amounts that are not zero
     stored: Mapping[str, str]
 
     @classmethod
-    def between(cls, group: Group, expected: Amounts, stored: Amounts) -> "TotalDifference":
-        return cls(group, _texts(expected), _texts(stored))
-
-    @property
-    def total(self) -> str:
-        """The name of the total."""
-        return GroupName.of(self.group).total
-
-    @property
-    def epoch(self) -> str:
-        return GroupName.of(self.group).epoch
-
-    @property
-    def values(self) -> tuple[str, ...]:
-        """The values of the group."""
-        return GroupName.of(self.group).values
+    def between(cls, name: GroupName, expected: Amounts, stored: Amounts) -> "TotalDifference":
+        return cls(name, _texts(expected), _texts(stored))
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "total": self.total,
-            "epoch": self.epoch,
-            "group": list(self.values),
+            "total": self.name.total,
+            "epoch": self.name.epoch,
+            "group": list(self.name.values),
             "expected": dict(self.expected),
             "stored": dict(self.stored),
         }
@@ -99,12 +88,12 @@ def amounts_of(item: Mapping[str, Any]) -> Amounts:
     return amounts
 
 
-def describe_contributions(row: Mapping[str, Any]) -> list[str]:
-    """Return a line for each total that a row contributes to."""
+def describe_contributions(row: Mapping[str, Any], totals: Iterable[Total]) -> list[str]:
+    """Return a line for each total that a row contributes to; *totals* are declared."""
     amounts, malformed = contributions(row)
     lines = []
     for group, added in amounts.items():
-        name = GroupName.of(group)
+        name = GroupName.of(group, totals)
         shown = ", ".join(f"{key} {text}" for key, text in _texts(added).items() if key != RANK)
         lines.append(f"{name.total} (epoch {name.epoch}) {' | '.join(name.values)}: {shown}")
     return [*lines, *(["malformed, and in no total"] * malformed)]

@@ -18,8 +18,10 @@ from adminview.bulk.verify.group_chunks import SLOTS, Chunk
 from adminview.bulk.verify.phases import VERIFY_TOTALS
 from adminview.bulk.verify.scope import Scope
 from adminview.cli.commands.verify import _check_lag, _check_source
+from adminview.model import Total
 from adminview.model.errors import BulkError, SegmentTakenError, SettingsError
 from adminview.totals.comparison import (
+    GroupName,
     StoredTotal,
     TotalDifference,
     amounts_of,
@@ -30,6 +32,7 @@ from tests.support.bulk_tables import PROGRESS, Hook, KilledError, at_call, neve
 from tests.support.totals_lab import ROWS, TotalsLab, group, groups_of, history, plant, quiet
 
 HISTORIES = 60
+ONE = {"N": "1"}
 
 
 def alarms(**options: Any) -> int:
@@ -389,8 +392,8 @@ def test_totals_are_verified_as_a_whole() -> None:
 
 
 def test_a_difference_names_its_group_as_the_view_did() -> None:
-    partition = "Sales.12#a%23b#c"
-    difference = TotalDifference.between((partition, "2025"), {}, {"count": Decimal("1E+1")})
+    name = GroupName.of(("Sales.12#a%23b#c", "2025"), ())
+    difference = TotalDifference.between(name, {}, {"count": Decimal("1E+1")})
     assert difference.to_json() == {
         "total": "Sales",
         "epoch": "12",
@@ -398,7 +401,21 @@ def test_a_difference_names_its_group_as_the_view_did() -> None:
         "expected": {},
         "stored": {"count": "10"},
     }
-    assert TotalDifference.between(("Users.1", "TOTAL"), {}, {}).values == ()
+
+
+@pytest.mark.parametrize(
+    ("total", "values"),
+    [(Total("Users"), ()), (Total("Users", sort="status"), ("TOTAL",)), (Total("Others"), ())],
+)
+def test_a_sort_value_that_reads_like_none_is_named(total: Total, values: tuple[str, ...]) -> None:
+    assert GroupName.of(("Users.1", "TOTAL"), [total]).values == values
+
+
+def test_drift_of_a_sort_value_that_reads_like_none_is_reported_with_it() -> None:
+    lab = quiet()
+    partition = group(1)[0]
+    lab.totals[partition, "TOTAL"] = {"PK": {"S": partition}, "SK": {"S": "TOTAL"}, "count": ONE}
+    assert ("north", "TOTAL") in groups_of(lab.verify())
 
 
 def test_the_contributions_of_a_row_are_readable() -> None:
@@ -407,11 +424,11 @@ def test_the_contributions_of_a_row_are_readable() -> None:
         "Sales.2#north#a%23b": {"M": {"2025": {"M": amounts}}},
         "Users.1": {"M": {"TOTAL": 1}},
     }
-    assert describe_contributions({"_totals": {"M": stored}}) == [
+    assert describe_contributions({"_totals": {"M": stored}}, ()) == [
         "Sales (epoch 2) north | a#b | 2025: count 1, revenue 5.98",
         "malformed, and in no total",
     ]
-    assert describe_contributions({}) == []
+    assert describe_contributions({}, ()) == []
 
 
 @pytest.mark.parametrize("lag", [None, 0.0, 15.0])

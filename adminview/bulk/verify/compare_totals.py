@@ -31,6 +31,7 @@ from adminview.model.total import COUNT
 from adminview.totals.changes import ZERO, Amounts, Group, add
 from adminview.totals.comparison import (
     ABSENT,
+    GroupName,
     StoredTotal,
     TotalDifference,
     part_of,
@@ -199,7 +200,8 @@ class CompareTotals(Task):
                 abandoned.append([*group, str(stored.amounts.get(COUNT, ZERO))])
             elif not verdict:
                 verdict = "differing"
-                difference = TotalDifference.between(group, candidate.expected, stored.amounts)
+                name = GroupName.of(group, access.totals)
+                difference = TotalDifference.between(name, candidate.expected, stored.amounts)
                 result.findings.append(difference.to_json())
             result.counts[f"{COUNTED}{verdict}"] += 1
         return CheckedTotals(self, result, abandoned if access.scope.repair else [])

@@ -40,7 +40,7 @@ from adminview.bulk.verify.group_chunks import (
 )
 from adminview.bulk.verify.scope import SHARES, Scope
 from adminview.model.row import TOTALS, Attributes
-from adminview.model.total import ALL_TOTALS, EXPIRES, INTERNAL, PROBE, totals_table
+from adminview.model.total import ALL_TOTALS, EXPIRES, INTERNAL, PROBE, Total, totals_table
 from adminview.totals.changes import Amounts, Group, add, contributions
 from adminview.totals.comparison import StoredTotal, group_of, part_of
 from adminview.totals.update import expire_leftover, key_of_group
@@ -59,12 +59,16 @@ class TotalsAccess:
     client: Any  # DynamoDB, or a Metered
     scope: Scope
     now: Callable[[], float]
-    declared: Callable[[str], bool]  # whether a partition key is of a declared total and epoch
+    totals: Sequence[Total]  # that are declared
     check_deployed: Callable[[], object]  # raises if nothing may be repaired
 
     @property
     def table(self) -> str:
         return totals_table(self.view_table)
+
+    def declared(self, partition: str) -> bool:
+        """Return whether a partition key is of a declared total and epoch."""
+        return any(total.has(partition) for total in self.totals)
 
     def chosen(self, group: Group, generation: int) -> bool:
         """Return whether a group is in the sample; *generation* is that of the first run."""

@@ -17,7 +17,7 @@ from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.printing import Console, print_json
 from adminview.cli.output.tables import facts, plain
 from adminview.cli.private_files import dead_letter_sink
-from adminview.model import Source
+from adminview.model import Registry, Source
 from adminview.model.errors import QueryError, RowError
 from adminview.model.item import AttributeValue, decode, normalize_number
 from adminview.model.row import DATA, RECONCILED
@@ -103,7 +103,7 @@ def explain(
             "adminview reconcile SOURCE KEY"
         )
         raise QueryError(msg)
-    report = describe(explanation, time(), registry().fingerprint)
+    report = describe(explanation, time(), registry())
     if json:
         print_json(dumps(report | {"difference": list(explanation.difference)}, default=str))
     else:
@@ -118,7 +118,7 @@ def explain(
 COLOURS = {"+": "green", "-": "red"}
 
 
-def describe(explanation: Explanation, now: float, model: str) -> dict[str, Any]:
+def describe(explanation: Explanation, now: float, model: Registry) -> dict[str, Any]:
     """Return what is known of a row, with the command that repairs it."""
     at = explanation.changed_at
     moment = "an unknown time" if at is None else f"{datetime.fromtimestamp(at, UTC):%FT%TZ}"
@@ -129,7 +129,8 @@ def describe(explanation: Explanation, now: float, model: str) -> dict[str, Any]
     )
     age = "unknown" if at is None else f"{now - at:.0f} s since that change"
     view = explanation.view
-    other = "" if explanation.model == model else f" (your checkout is {model})"
+    current = model.fingerprint
+    other = "" if explanation.model == current else f" (your checkout is {current})"
     return {
         "item": explanation.owner or "none",
         "written by": f"{wrote} of {moment}",
@@ -139,7 +140,7 @@ def describe(explanation: Explanation, now: float, model: str) -> dict[str, Any]
         "view": f"{view.name} in {view.module}" if view else _no_view(explanation),
         "this row is": str(explanation.verdict),
         "other rows": [" ".join(key) for key in explanation.others] or "none",
-        "contributes to": describe_contributions(explanation.row) or "no totals",
+        "contributes to": describe_contributions(explanation.row, model.totals) or "no totals",
         "data": plain(decode(explanation.row[DATA])) if DATA in explanation.row else "none",
     }
 

@@ -117,7 +117,7 @@ class Provenance:
                 "current": current,
                 "same": explanation.model == current,
             },
-            "contributions": describe_contributions(explanation.row),
+            "contributions": describe_contributions(explanation.row, self.registry.totals),
             "repair": None if explanation.verdict is Verdict.EQUAL else advice(explanation),
             "repairable": explanation.target is not None and explanation.verdict in REPAIRABLE,
             "problem": explanation.problem or None,
