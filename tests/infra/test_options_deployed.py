@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from adminview.aws.settings import TRACING
+from adminview.aws.transport.eligibility import deployed_fallback
 from adminview.bulk.request import validate_request
 from adminview.handlers.verify import FIELDS
 from tests.infra.roles import held
@@ -108,12 +110,25 @@ def test_no_network_is_looked_up_or_made(everything: Assembly) -> None:
     assert not [type_ for type_ in types if type_.startswith("AWS::EC2")]
 
 
-def test_the_function_that_reads_streams_gets_their_endpoint(everything: Assembly) -> None:
+def test_functions_that_read_streams_get_their_endpoint(everything: Assembly) -> None:
+    """The backfill waits until the totals have read the stream of the view."""
     reported = {
         name: properties["Environment"]["Variables"].get("AWS_ENDPOINT_URL_DYNAMODB_STREAMS")
         for name, properties in functions(everything).items()
     }
-    assert {name: url for name, url in reported.items() if url} == {"Replay": STREAMS_ENDPOINT}
+    assert {name: url for name, url in reported.items() if url} == dict.fromkeys(
+        ("Replay", "Backfill"), STREAMS_ENDPOINT
+    )
+
+
+def test_no_option_but_tracing_makes_a_function_use_boto3(everything: Assembly) -> None:
+    """As docs/configuration.md says: AdminView sets no other variable that requires it."""
+    for name, properties in functions(everything).items():
+        variables = properties["Environment"]["Variables"]
+        fallback = deployed_fallback(variables, "eu-west-1")
+        assert (fallback and fallback.setting) in (TRACING, None), name
+        untraced = {key: value for key, value in variables.items() if key != TRACING}
+        assert deployed_fallback(untraced, "eu-west-1") is None, name
 
 
 def test_executions_are_reserved_for_the_sync_alone(

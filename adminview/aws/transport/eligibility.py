@@ -20,6 +20,7 @@ ACCESS_KEY, SECRET_KEY = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"
 TOKEN = "AWS_SESSION_TOKEN"  # noqa: S105 - the name of one
 REGION = "AWS_DEFAULT_REGION"  # as botocore reads it; Lambda sets AWS_REGION to the same
 ENDPOINTS = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")  # the first that is set wins
+STREAMS_ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB_STREAMS"  # boto3 always reads the streams
 
 # Set by Lambda, without effect on calls to DynamoDB.
 LAMBDA_PREFIXES = ("AWS_LAMBDA_", "AWS_XRAY_")
@@ -28,6 +29,7 @@ KNOWN = {REGION, "AWS_REGION", "AWS_EXECUTION_ENV", "AWS_ACCESS_KEY", "AWS_SECRE
     SECRET_KEY,
     TOKEN,
     *ENDPOINTS,
+    STREAMS_ENDPOINT,
 }
 PROXY_SETTINGS = {"REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"}
 

@@ -101,7 +101,7 @@ class Recovery(Construct):
         self._function = partial(PythonFunction, self, options=options, settings=sync.settings)
         self._machine = partial(SegmentMachine, self, options=options)
         self._limits = _set(max_rcu=self._stage.read_units, max_wcu=self._stage.write_units)
-        # Only the replay function reads streams.
+        # For functions that read streams; Lambda itself reads those of a mapping.
         endpoint = options.network.environment() if options.network else {}
         self._add_replay(may_replay(view.table, sync.dead_letters, streams), endpoint)
         # Protected like the view: an intent record is the only trace of rows that may have been
@@ -124,7 +124,7 @@ class Recovery(Construct):
                 *may_await_totals(self, options, stream),
             ],
             {source: mapping.ref for source, mapping in sync.mappings.items()},
-            {VIEW_STREAM: stream} if stream else {},
+            {VIEW_STREAM: stream, **endpoint} if stream else {},
         )
         self.build = self._add_build(options, machine)
         sources = {migration.source.name for migration in options.migrations}
@@ -175,8 +175,6 @@ class Recovery(Construct):
             timeout=Duration.seconds(MAX_SECONDS),
             environment=environment,
             statements=statements,
-            # An export of the stream would forbid to turn it off after the last total.
-            weak=bool(environment),
         ).function
         machine = self._machine(
             "BackfillSegments",

@@ -14,6 +14,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from adminview.aws.transport.eligibility import STREAMS_ENDPOINT
 from adminview.cdk.options.context import is_empty, is_empty_list, read_object, value_or
 from adminview.model.errors import SettingsError
 
@@ -26,8 +27,6 @@ LISTS: Final = {
 }
 URL: Final = re.compile(r"https://[a-z0-9.-]+")
 EXAMPLE: Final = '{"subnetIds": ["subnet-…", "subnet-…"], "securityGroupIds": ["sg-…"]}'
-# Read by the SDK: the VPC endpoint of DynamoDB Streams has no private DNS name.
-STREAMS_URL: Final = "AWS_ENDPOINT_URL_DYNAMODB_STREAMS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +64,11 @@ class Network:
         return [f"{place}:network-interface/*", f"{place}:*/*"]
 
     def environment(self) -> dict[str, str]:
-        """Return the variables of a function that reads streams."""
-        return {STREAMS_URL: self.streams_endpoint} if self.streams_endpoint else {}
+        """Return the variables of a function that reads streams.
+
+        The SDK reads them: the VPC endpoint of DynamoDB Streams has no private DNS name.
+        """
+        return {STREAMS_ENDPOINT: self.streams_endpoint} if self.streams_endpoint else {}
 
     def statements(self, scope: Construct) -> list[iam.PolicyStatement]:
         """Return what Lambda does with a function's role to connect it to the subnets."""
