@@ -183,6 +183,17 @@ def test_the_stack_is_deployed_after_the_view_and_before_whoever_writes_rows(
         assert name in artifacts[f"{of}{writer}"]["dependencies"], writer
 
 
+def test_only_the_totals_stack_forbids_to_replace_the_stream(totals: Assembly) -> None:
+    """The runbook deletes that stack first. CloudFormation cannot change what others import."""
+    (export,) = [
+        output["Export"]["Name"]
+        for output in totals.stack("View")["Outputs"].values()
+        if "Export" in output and "StreamArn" in json.dumps(output["Value"])
+    ]
+    importing = {name for name, part in totals.templates.items() if export in json.dumps(part)}
+    assert importing == {"AdminView-dev-View", "AdminView-dev-Totals"}
+
+
 def test_in_one_stack_no_function_that_writes_rows_is_deployed_before_the_mapping(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,15 +9,7 @@ from json import dumps
 from pathlib import Path
 from typing import Final, cast
 
-from aws_cdk import (
-    Aws,
-    CfnResource,
-    CrossStackReferences,
-    Duration,
-    Fn,
-    ReferenceStrength,
-    Token,
-)
+from aws_cdk import Aws, CfnResource, Duration, Fn, Token
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -108,11 +100,8 @@ class PythonFunction(Construct):
         pending: Mapping[str, str | None] | None = None,  # access patterns that are not ready
         reserved_concurrency: int | None = None,
         unscoped: str = "",  # the reason, if a statement is on all resources
-        weak: bool = False,  # whether what it refers to in other stacks may be removed before it
     ) -> None:
         super().__init__(scope, id_)
-        if weak:
-            CrossStackReferences.of(self).consume(ReferenceStrength.WEAK)
         tracing, network = options.stage.tracing, options.network
         variables = {
             **_variables(settings),

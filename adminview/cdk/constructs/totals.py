@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from aws_cdk import CfnOutput, Duration, Stack
+from aws_cdk import CfnOutput, Duration, ReferenceStrength, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
@@ -112,8 +112,13 @@ def may_verify_totals(
 
 
 def totals_stream(view: AdminViewTable, options: DeploymentOptions) -> str | None:
-    """Return the ARN of the stream that the totals function follows; None without totals."""
-    return stream_of(view.table) if options.has_totals else None
+    """Return the ARN of the stream that the totals function follows; None without totals.
+
+    The reference is weak: only the Totals stack may forbid to turn the stream off or replace it.
+    """
+    if not options.has_totals:
+        return None
+    return Stack.consume_reference(stream_of(view.table), ReferenceStrength.WEAK)
 
 
 def may_await_totals(
