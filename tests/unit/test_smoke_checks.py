@@ -129,6 +129,19 @@ def test_a_run_that_was_stopped_is_redriven() -> None:
     assert (machine.started, machine.status) == (1, "SUCCEEDED"), "nothing is left to complete"
 
 
+def test_a_redrive_that_cannot_be_seen_at_once_is_awaited() -> None:
+    """DescribeExecution is eventually consistent."""
+    machine = Machine()
+    older: list[Any] = [{"status": "ABORTED", "redriveCount": 0}] * 3
+
+    def describe(**_: Any) -> Any:
+        if machine.redriven and older:
+            return older.pop()
+        return {"status": machine.status, "redriveCount": machine.redriven}
+
+    assert seen(10, machine.run(describe_execution=describe)).status is PASSED
+
+
 @pytest.mark.parametrize("after", ["FAILED", "ABORTED"])
 def test_a_redrive_that_does_not_succeed_fails(after: str) -> None:
     assert seen(10, Machine(after).run()).status is FAILED

@@ -62,7 +62,7 @@ def _complete(run: SmokeRun, machine: str, source: str, executions: list[str]) -
 
 def _redriven(run: SmokeRun, execution: str, where: str) -> Seen:
     run.call("stepfunctions", "RedriveExecution", executionArn=execution)
-    run.wait(lambda: _status(run, execution) != RUNNING, END_SECONDS)
+    run.wait(lambda: _has_ended_again(run, execution), END_SECONDS)
     described = _describe(run, execution)
     status, times = described["status"], described.get("redriveCount", 0)
     line = f"stopped {where}; redriven {times} times, then {status}"
@@ -70,6 +70,12 @@ def _redriven(run: SmokeRun, execution: str, where: str) -> Seen:
         return passed(line)
     advice = "run adminview backfill --deployed, which starts over; report the failed state"
     return failed(line, advice)
+
+
+def _has_ended_again(run: SmokeRun, execution: str) -> bool:
+    """Return whether a redriven execution has ended; for a while it may still look stopped."""
+    described = _describe(run, execution)
+    return described["status"] != RUNNING and described.get("redriveCount", 1) > 0
 
 
 def _has_left_begin(run: SmokeRun, execution: str) -> bool:
