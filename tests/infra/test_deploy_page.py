@@ -16,7 +16,8 @@ TEXT = (ROOT / "docs" / "deploy.md").read_text()
 SMOKE = (ROOT / "docs" / "smoke.md").read_text()
 COMMANDS = re.findall(r"^\$ (.*)$", TEXT + SMOKE, re.MULTILINE)
 SERVICES = {"states": "stepfunctions"}  # by the prefix of their actions
-OPERATIONS = {"InvokeFunction": "Invoke"}  # with another name than their action
+# With another name than their action.
+OPERATIONS = {"InvokeFunction": "Invoke", "PartiQLSelect": "ExecuteStatement"}
 ALSO = {"dynamodb": "dynamodbstreams"}  # has the same prefix
 
 
@@ -85,6 +86,25 @@ def test_a_command_needs_what_the_function_that_does_the_same_may(
     }
     needed = [permissions()[command] for command in commands.split("; ")]
     assert granted <= set().union(*needed)
+
+
+def test_following_the_state_machine_calls_nothing_else() -> None:
+    text = (ROOT / "adminview" / "cli" / "bulk" / "state_machine.py").read_text()
+    calls = re.findall(r'_call\(\s*"(\w+)"', text)
+    operations = {f"states:{''.join(map(str.capitalize, call.split('_')))}" for call in calls}
+    assert operations == {
+        action
+        for action in permissions()["with `--deployed` instead"]
+        if action.startswith("states:")
+    }
+
+
+def test_one_item_is_reconciled_with_what_the_replay_needs_for_it(dev: Assembly) -> None:
+    granted = {action for actions, _ in dev.statements("Replay") for action in actions}
+    of_items = {"BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query"}
+    needed = granted & {f"dynamodb:{operation}" for operation in of_items}
+    assert permissions()["`explain`"] | permissions()["`reconcile`"] == needed
+    assert permissions()["`explain`"].isdisjoint({"dynamodb:PutItem", "dynamodb:DeleteItem"})
 
 
 def test_exit_statuses_are_those_of_the_help_texts() -> None:
