@@ -9,6 +9,7 @@ import pytest
 
 from adminview.aws.deadline import Deadline
 from adminview.cli.deployment.stacks import SOURCES, SYNC
+from adminview.cli.planning.apply import PlanError
 from adminview.cli.planning.steps import Phase
 from adminview.cli.smoke.check import SmokeStatus
 from adminview.cli.smoke.letters import LetterQueue
@@ -259,6 +260,18 @@ def test_sources_that_are_no_longer_synced_fail(app: App, lab: Lab) -> None:
     result = seen(9, lab.run(options=SmokeOptions(deploy=deploy)))
     assert (result.status, "has no rows any more" in result.seen) == (FAILED, True)
     assert lab.left == []
+
+
+def test_a_mapping_that_cannot_be_created_fails_and_is_taken_back(app: App, lab: Lab) -> None:
+    def deploy(folder: Path, stacks: Sequence[str]) -> None:
+        app.deploy(folder, stacks)
+        if app.deployed == ADDED_AND_REMOVED[:2]:
+            msg = f"`cdk deploy` failed; it ended with\n{'…' * 400}\nCannot access stream"
+            raise PlanError(msg)
+
+    result = seen(9, lab.run(options=SmokeOptions(deploy=deploy)))
+    assert (result.status, result.seen[-20:]) == (FAILED, "Cannot access stream")
+    assert app.deployed == ADDED_AND_REMOVED
 
 
 def test_an_interrupted_deployment_is_taken_back(app: App, lab: Lab) -> None:

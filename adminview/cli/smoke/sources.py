@@ -8,7 +8,16 @@ from tempfile import TemporaryDirectory
 from typing import Final, TypeAlias
 
 from adminview.cli.deployment.stacks import SOURCES, SYNC
-from adminview.cli.smoke.check import Cleanup, Seen, SmokeCheck, UnknownError, failed, passed
+from adminview.cli.planning.apply import PlanError
+from adminview.cli.smoke.check import (
+    LONGEST,
+    Cleanup,
+    Seen,
+    SmokeCheck,
+    UnknownError,
+    failed,
+    passed,
+)
 from adminview.cli.smoke.run import SmokeRun
 
 # Deploys stacks of the app in a folder, and only these.
@@ -54,7 +63,10 @@ def add_source(run: SmokeRun, cleanup: Cleanup) -> Seen:
         deploy(copy, [SOURCES])
         # Before the mapping exists: it must begin with the oldest record.
         run.call("dynamodb", "PutItem", TableName=table, Item={"id": {"S": run.mark}})
-        deploy(copy, [SYNC])
+        try:
+            deploy(copy, [SYNC])
+        except PlanError as error:  # Sources was deployed, so no permission of yours is missing
+            return _undeployed(run, error)
     deployed = run.clock() - began
     row, seconds = run.wait(lambda: run.row(key), ROW_SECONDS)
     line = f"deployed in {deployed:.0f} s; "
@@ -73,6 +85,14 @@ def add_source(run: SmokeRun, cleanup: Cleanup) -> Seen:
     if not gone:
         return failed(f"{line}; the row of a deleted item stays", "read adminview doctor")
     return passed(f"{line}; {other.route.source.name} was synced in {other_seconds:.0f} s")
+
+
+def _undeployed(run: SmokeRun, error: PlanError) -> Seen:
+    """Return that the mapping could not be created; the command prints the reason last."""
+    name = run.deployment.name_of(SYNC)
+    why = f"aws cloudformation describe-stack-events --stack-name {name} shows why"
+    advice = f"{why}; report it if the function's role may not read the new stream yet"
+    return failed(f"{name} could not be deployed: … {str(error)[-LONGEST:]}", advice)
 
 
 def _check_stacks(run: SmokeRun) -> None:
