@@ -75,7 +75,7 @@ def _redriven(run: SmokeRun, execution: str, where: str) -> Seen:
 def _has_ended_again(run: SmokeRun, execution: str) -> bool:
     """Return whether a redriven execution has ended; for a while it may still look stopped."""
     described = _describe(run, execution)
-    return described["status"] != RUNNING and described.get("redriveCount", 1) > 0
+    return bool(described["status"] != RUNNING and described.get("redriveCount", 1) > 0)
 
 
 def _has_left_begin(run: SmokeRun, execution: str) -> bool:
