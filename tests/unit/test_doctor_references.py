@@ -68,3 +68,14 @@ def test_a_state_machine_with_the_id_of_an_older_mapping_is_a_problem() -> None:
     assert finding.state is State.PROBLEM
     assert finding.summary == "it refers to older resources: other-id is deployed"
     assert f"cdk deploy {RECOVERY} " in finding.advice[0]
+
+
+def test_a_function_with_the_value_of_an_older_resource_is_a_problem() -> None:
+    here = referring()
+    properties(here, SYNC, "SyncFunction01234567")["Environment"]["Variables"]["STREAM"] = LABELS
+    here.functions["sync"]["Environment"]["Variables"]["STREAM"] = "2026-01-01,2026-01-02"
+    assert here.examine()["function SyncFunction"].state is State.OK
+    here.output(SYNC, "Labels", "2026-09-09")
+    finding = here.examine()["function SyncFunction"]
+    assert finding.summary == "it refers to older resources: 2026-09-09 is deployed"
+    assert f"cdk deploy {SYNC} -c adminview:stage=dev --exclusively --force" in finding.advice[0]

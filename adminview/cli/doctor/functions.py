@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from json import loads
+from json import dumps, loads
 from typing import Any, Final
 
 from adminview.aws.transport.eligibility import Fallback, deployed_fallback
@@ -10,7 +10,7 @@ from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resou
 from adminview.cli.deployment.stacks import FUNCTION
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 from adminview.cli.doctor.grants import as_list
-from adminview.cli.doctor.references import resolve
+from adminview.cli.doctor.references import WEAK, resolve, stale_references
 from adminview.model.errors import SettingsError
 
 READY: Final = ("Active", "Inactive")  # Lambda reactivates an inactive one on invocation
@@ -39,6 +39,8 @@ def fetch_function(deployment: Deployment, part: DeployedStack, function: Resour
     expected = {name: _resolved(value, part, deployment) for name, value in deployed.items()}
     environment = configuration.get("Environment") or {}
     faults += evaluate_variables(environment, expected, deployment.restore(part))
+    if not environment.get("Error"):
+        faults += stale_references("it", function, configuration, part, deployment)
     reason = deployed_fallback(environment.get("Variables", {}), _region(configuration))
     if reason and reason.setting not in deployed:
         faults.append(evaluate_fallback(reason, deployment.restore(part)))
@@ -113,9 +115,12 @@ def evaluate_variables(
 
 
 def _resolved(value: Any, part: DeployedStack, deployment: Deployment) -> str | None:
+    """Return the value of a variable; None if no stack has it, or if the reference is weak."""
+    if WEAK in dumps(value):
+        return None  # `stale_references` compares it
     try:
         return resolve(value, part, deployment)
-    except SettingsError:  # no stack has its value
+    except SettingsError:
         return None
 
 
