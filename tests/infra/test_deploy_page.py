@@ -47,9 +47,10 @@ def test_the_execution_role_is_named_what_the_templates_need(dev: Assembly) -> N
     needed = {
         "Fn::GetStackOutput": "cloudformation:DescribeStacks",
         "Custom::AdminViewBuild": "lambda:InvokeFunction",
+        "AccessLogSettings": "logs:CreateLogDelivery",
     }
     templates = json.dumps(dev.templates)
-    policies = TEXT.partition("--cloudformation-execution-policies")[2].partition("\n\n")[0]
+    policies = TEXT.partition("--cloudformation-execution-policies")[2].partition("The commands")[0]
     for feature, action in needed.items():
         assert (feature in templates, f"`{action}`" in policies) == (True, True), feature
 
