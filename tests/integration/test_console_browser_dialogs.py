@@ -1,5 +1,6 @@
 """The dialogs of the console in a real browser: to understand a dead letter and to repair it."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -151,6 +152,28 @@ def test_a_hostile_item_is_text_in_its_dead_letter_and_in_the_audit_trail(consol
     audit = page.get_by_role("region", name="Audit trail")
     expect(audit.get_by_text("U+0007")).to_have_count(2)
     assert page.locator("main img").count() == 0
+
+
+@pytest.mark.parametrize("kind", ["\u202eerror <img src=x>", "K" * 2000], ids=["turned", "long"])
+def test_a_hostile_name_of_an_error_stays_in_its_place(console: Console, kind: str) -> None:
+    console.put("Orders", shop.BROKEN.item)
+    clients, queue = console.cloud.clients, console.cloud.queue_url
+    (message,) = clients.sqs.receive_message(QueueUrl=queue)["Messages"]
+    letter = json.loads(message["Body"])
+    letter["error"] = {"kind": kind, "reason": "R" * 2000}
+    clients.sqs.send_message(QueueUrl=queue, MessageBody=json.dumps(letter))
+    clients.sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
+    page = console.open("/dead-letters")
+    heading = page.locator(".group h2")
+    expect(heading).to_contain_text("Orders")
+    assert not set(heading.inner_text()) & {"\u202e"}
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    page.get_by_role("button", name="Discard all").click()
+    dialog = page.get_by_role("dialog")
+    assert not set(dialog.inner_text()) & {"\u202e"}
+    page.get_by_label("Reason").fill("it is no error")
+    dialog.get_by_role("button", name="Discard", exact=True).click()
+    expect(page.get_by_role("heading", name="Discard done")).to_be_visible()
 
 
 def test_the_first_view_takes_less_than_a_second(console: Console) -> None:

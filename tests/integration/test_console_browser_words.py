@@ -115,3 +115,29 @@ def test_the_model_says_which_view_fills_an_index(console: Console) -> None:
     part = page.get_by_role("listitem").filter(has_text="is filled by view")
     expect(part.get_by_role("button", name="order", exact=True)).to_be_visible()
     expect(page.get_by_text("GSI1_PK", exact=True)).to_be_visible()
+
+
+def test_escape_keeps_the_dialog_that_asks_for_the_token(console: Console, watch: Watch) -> None:
+    watch.allowed.append("401")
+    console.put("Orders", PENDING.item)
+    page = console.page
+    page.goto(f"{console.server.url}/patterns")
+    dialog = page.get_by_role("dialog", name="Sign in")
+    expect(dialog).to_be_visible()
+    for _ in range(3):
+        page.keyboard.press("Escape")
+    page.get_by_label("URL or token").fill(console.sessions.launch_token)
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("link", name="orders-by-status")).to_be_visible()
+    expect(dialog).to_have_count(0)
+
+
+def test_a_console_that_ends_while_its_page_loads_says_so(console: Console, watch: Watch) -> None:
+    watch.allowed.append("ERR_CONNECTION_REFUSED")
+    console.put("Orders", PENDING.item)
+    console.page.route("**/console.json", lambda route: route.abort("connectionrefused"))
+    page = console.open("/patterns")
+    expect(page.get_by_role("alert")).to_contain_text("The console does not respond.")
+    page.unroute("**/console.json")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("link", name="orders-by-status")).to_be_visible()

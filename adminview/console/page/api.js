@@ -39,7 +39,8 @@ export function address(path) {
 
 /** Read where the API is, and use the token of the URL, of this tab or of another tab. */
 export async function start() {
-  const response = await fetch("/console.json", { cache: "no-store" });
+  const response = await request("/console.json");
+  if (!response.ok) throw new ApiError(await problemOf(response));
   base = (await response.json()).api;
   shareWithTabs();
   const url = new URL(location.href);
@@ -94,16 +95,21 @@ export async function call(path, options = {}) {
  * @param {string} path
  * @param {{method?: string, body?: unknown, signal?: AbortSignal, bearer: string | null}} options
  * @returns {Promise<Response>} */
-async function send(path, { method = "GET", body, signal, bearer }) {
-  const timeout = AbortSignal.timeout(SECONDS * 1000);
+function send(path, { method = "GET", body, signal, bearer }) {
   /** @type {Record<string, string>} */
   const headers = bearer ? { Authorization: `Bearer ${bearer}` } : {};
   if (body !== undefined) headers["Content-Type"] = "application/json";
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  return request(base + path, { method, headers, body: text, signal });
+}
+
+/** Fetch, within a time limit. @param {string} url @param {RequestInit} [options] */
+async function request(url, options = {}) {
+  const { signal } = options;
+  const timeout = AbortSignal.timeout(SECONDS * 1000);
   try {
-    return await fetch(base + path, {
-      method,
-      headers,
-      body: body === undefined ? undefined : JSON.stringify(body),
+    return await fetch(url, {
+      ...options,
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
       cache: "no-store",
       credentials: "omit",

@@ -15,6 +15,7 @@ import {
   Text,
   Title,
   useRoute,
+  Value,
 } from "./ui.js";
 
 /** @import { AuditEntry, Job, Letter, LetterDetails, LetterGroup, Letters, Preview, Selection } from "./types.d.ts" */
@@ -71,7 +72,7 @@ function Queue({ letters, reload }) {
       invisible.count > 0 &&
       html`<details><summary>Which are invisible, and why</summary>
         <p>A dead letter is invisible for some minutes after it was sent or tried, so that late writes and the owner index can settle. ${invisible.note}.</p>
-        ${invisible.known.length > 0 && html`<ul>${invisible.known.map((one) => html`<li><${Text} text=${one.item} /> (${one.error}) until <time datetime=${one.until}>${moment(one.until)}</time></li>`)}</ul>`}
+        ${invisible.known.length > 0 && html`<ul>${invisible.known.map((one) => html`<li><${Text} text=${one.item} /> (<${Text} text=${one.error} />) until <time datetime=${one.until}>${moment(one.until)}</time></li>`)}</ul>`}
       </details>`
     }
     ${!groups.length && html`<p class="empty">${invisible.count ? "No dead letter is ready at the moment: all are invisible." : "No dead letters are waiting."}</p>`}
@@ -89,8 +90,8 @@ function Group({ group, letters, canRepair, act }) {
   const select = { group: { source, view, error } };
   const what = `${group.count === 1 ? "1 dead letter" : `all ${group.count} dead letters`} with ${error}${source ? ` of ${source}` : ""}`;
   return html`<section class="group">
-    <h2>${error} <span class="muted">${[source, view && `view ${view}`].filter(Boolean).join(", ") || "unknown source"}</span> <span class="badge">${group.count}</span></h2>
-    <ul class="reasons">${group.reasons.map((one) => html`<li><${Text} text=${one.reason} /> <span class="muted">× ${one.count}</span></li>`)}</ul>
+    <h2><${Text} text=${error} /> <span class="muted"><${Text} text=${[source, view && `view ${view}`].filter(Boolean).join(", ") || "unknown source"} /></span> <span class="badge">${group.count}</span></h2>
+    <ul class="reasons">${group.reasons.map((one) => html`<li><${Value} value=${one.reason} /> <span class="muted">× ${one.count}</span></li>`)}</ul>
     ${again && html`<p class="muted">An item is here more than once. The fix of a bad item can send a dead letter too, because its old content was unreadable. A replay handles both.</p>`}
     <div class="tools">
       <button type="button" onClick=${() => act({ action: "preview", select, what, count: group.count })}>Preview a replay …</button>
@@ -105,7 +106,7 @@ function Group({ group, letters, canRepair, act }) {
             ${letter.kind !== "record" && html` <span class="badge">${letter.kind}</span>`}</td>
           <td><time datetime=${letter.sent} title=${letter.sent}>${moment(letter.sent)}</time></td>
           <td class="number">${letter.attempts}</td>
-          <td><${Text} text=${letter.reason} /></td>
+          <td><${Value} value=${letter.reason} /></td>
         </tr>`,
       )}
     <//>
@@ -131,7 +132,7 @@ function Details({ id, canRepair, act, close }) {
       data &&
       html`<dl class="attributes">
         <div><dt>items</dt><dd>${data.items.map((item) => html`<div><${Text} text=${item} /></div>`)}</dd></div>
-        <div><dt>error</dt><dd>${data.error}</dd></div>
+        <div><dt>error</dt><dd><${Text} text=${data.error} /></dd></div>
         <div><dt>reason</dt><dd><${Text} text=${data.reason} /></dd></div>
         <div><dt>sent</dt><dd><time datetime=${data.sent} title=${data.sent}>${moment(data.sent)}</time></dd></div>
         <div><dt>tried</dt><dd>${data.attempts === 1 ? "once" : data.attempts ? `${data.attempts} times` : "never"}</dd></div>

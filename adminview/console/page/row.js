@@ -140,7 +140,7 @@ function Provenance({ explanation }) {
       <div><dt>change</dt><dd>${change.reconciled ? "written by a reconcile, not by the stream" : html`sequence number <${Text} text=${change.sequence ?? "unknown"} />`}</dd></div>
       <div><dt>time</dt><dd>${change.time ? html`<time datetime=${change.time} title=${change.time}>${moment(change.time)}</time>${change.ageSeconds !== null && ` (${duration(change.ageSeconds)} ago)`}` : "unknown"}</dd></div>
       <div><dt>view</dt><dd>${view ? html`<code>${view.name}</code> in <code>${view.file}:${view.line}</code>` : "none derives this row"}</dd></div>
-      <div><dt>model</dt><dd><code>${model.row ?? "unknown"}</code> ${model.same ? "(current)" : html`(current: <code>${model.current}</code>; rows whose content did not change keep the older model)`}</dd></div>
+      <div><dt>model</dt><dd><code><${Text} text=${model.row ?? "unknown"} /></code> ${model.same ? "(current)" : html`(current: <code>${model.current}</code>; rows whose content did not change keep the older model)`}</dd></div>
       ${Object.keys(row.index).length > 0 && html`<div><dt>index entries</dt><dd><${Value} value=${row.index} /></dd></div>`}
       ${contributions.length > 0 && html`<div><dt>totals</dt><dd><${Value} value=${contributions} /></dd></div>`}
     </dl>

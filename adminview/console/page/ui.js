@@ -173,8 +173,12 @@ export function Dialog({ title, close, required = false, children }) {
     event.preventDefault();
     if (!required) close?.();
   };
-  return html`<dialog ref=${element} aria-label=${title} onCancel=${cancelled}>
-    <header><h2>${title}</h2>
+  // A second Escape closes a dialog whatever the first one did.
+  const closed = () => {
+    if (required) element.current?.showModal();
+  };
+  return html`<dialog ref=${element} aria-label=${title} onCancel=${cancelled} onClose=${closed}>
+    <header><h2><${Text} text=${title} /></h2>
       ${!required && html`<button type="button" class="small" onClick=${close} aria-label="Close">✕</button>`}
     </header>
     ${children}
