@@ -154,6 +154,18 @@ def test_a_hostile_item_is_text_in_its_dead_letter_and_in_the_audit_trail(consol
     assert page.locator("main img").count() == 0
 
 
+def test_the_exact_time_of_a_repair_is_shown_on_hover(console: Console) -> None:
+    console.put("Orders", shop.BROKEN.item)
+    page = console.open("/dead-letters")
+    page.get_by_role("button", name="Discard all").click()
+    page.get_by_label("Reason").fill("a test item only")
+    page.get_by_role("dialog").get_by_role("button", name="Discard", exact=True).click()
+    work = page.get_by_label("Repair in progress")
+    expect(work.get_by_role("heading", name="Discard done")).to_be_visible()
+    expect(work.locator("time[title$=Z]")).to_be_visible()
+    expect(page.locator("time:not([title])")).to_have_count(0)
+
+
 @pytest.mark.parametrize("kind", ["\u202eerror <img src=x>", "K" * 2000], ids=["turned", "long"])
 def test_a_hostile_name_of_an_error_stays_in_its_place(console: Console, kind: str) -> None:
     console.put("Orders", shop.BROKEN.item)

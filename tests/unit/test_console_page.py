@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 import shlex
 import shutil
@@ -115,8 +116,8 @@ def test_only_imports_are_rewritten(tmp_path: Path) -> None:
     assert [*page.assets.values()] == [code.encode()]
 
 
-def in_node(tmp_path: Path, expression: str) -> Any:
-    """Evaluate an expression with the functions of format.js."""
+def in_node(tmp_path: Path, expression: str, locale: str = "C") -> Any:
+    """Evaluate an expression with the functions of format.js, for a reader of this locale."""
     module = shutil.copy(PAGE / "format.js", tmp_path / "format.mjs")
     code = f"import * as format from {json.dumps(str(module))};"
     code += f"console.log(JSON.stringify({expression}))"
@@ -125,8 +126,32 @@ def in_node(tmp_path: Path, expression: str) -> Any:
         check=True,
         capture_output=True,
         text=True,
+        env={**os.environ, "LC_ALL": locale},
     )
     return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 seconds"),
+        (1, "1 second"),
+        (1.54, "1,5 seconds"),
+        (90_000, "1 day"),
+        (7300, "2 hours"),
+    ],
+)
+def test_a_duration_has_the_digits_of_the_reader_and_the_words_of_the_page(
+    tmp_path: Path, seconds: float, text: str
+) -> None:
+    assert in_node(tmp_path, f"format.duration({seconds})", "de_DE.UTF-8") == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [("1e-25", f"0,{'0' * 24}1"), ("1234567.891", "1.234.567,891"), ("0", "0")]
+)
+def test_a_number_keeps_its_digits(tmp_path: Path, number: str, text: str) -> None:
+    assert in_node(tmp_path, f"format.localized({number}).text", "de_DE.UTF-8") == text
 
 
 @pytest.mark.parametrize(

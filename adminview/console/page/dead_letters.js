@@ -1,7 +1,7 @@
 // Dead letters, grouped by source, view and error: look, preview, replay, discard.
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, call } from "./api.js";
-import { duration, moment } from "./format.js";
+import { duration } from "./format.js";
 import { html } from "./html.js";
 import { navigate, useUrl } from "./router.js";
 import { Diff } from "./row.js";
@@ -13,6 +13,7 @@ import {
   RowLink,
   Table,
   Text,
+  Time,
   Title,
   useRoute,
   Value,
@@ -66,13 +67,13 @@ function Queue({ letters, reload }) {
   const { queue, invisible, groups } = letters;
   const wait = Math.ceil((Date.parse(invisible.latest ?? "") - Date.now()) / 1000);
   return html`
-    <p role="status">${queue.ready.toLocaleString()} ready${invisible.count > 0 && `, ${invisible.count.toLocaleString()} invisible`}${invisible.count > 0 && invisible.latest && html` until <time datetime=${invisible.latest} title=${invisible.latest}>${moment(invisible.latest)}</time> at the latest${wait > 0 && ` (in ${duration(wait)})`}`}. ${" "}
+    <p role="status">${queue.ready.toLocaleString()} ready${invisible.count > 0 && `, ${invisible.count.toLocaleString()} invisible`}${invisible.count > 0 && invisible.latest && html` until <${Time} at=${invisible.latest} /> at the latest${wait > 0 && ` (in ${duration(wait)})`}`}. ${" "}
       <button type="button" class="small" onClick=${reload}>Refresh</button></p>
     ${
       invisible.count > 0 &&
       html`<details><summary>Which are invisible, and why</summary>
         <p>A dead letter is invisible for some minutes after it was sent or tried, so that late writes and the owner index can settle. ${invisible.note}.</p>
-        ${invisible.known.length > 0 && html`<ul>${invisible.known.map((one) => html`<li><${Text} text=${one.item} /> (<${Text} text=${one.error} />) until <time datetime=${one.until}>${moment(one.until)}</time></li>`)}</ul>`}
+        ${invisible.known.length > 0 && html`<ul>${invisible.known.map((one) => html`<li><${Text} text=${one.item} /> (<${Text} text=${one.error} />) until <${Time} at=${one.until} /></li>`)}</ul>`}
       </details>`
     }
     ${!groups.length && html`<p class="empty">${invisible.count ? "No dead letter is ready at the moment: all are invisible." : "No dead letters are waiting."}</p>`}
@@ -104,7 +105,7 @@ function Group({ group, letters, canRepair, act }) {
           <td><button type="button" class="link" onClick=${() => navigate(`/dead-letters?id=${encodeURIComponent(letter.id)}`)}>
             <${Text} text=${letter.items[0] ?? letter.id} />${letter.items.length > 1 && ` and ${letter.items.length - 1} more`}</button>
             ${letter.kind !== "record" && html` <span class="badge">${letter.kind}</span>`}</td>
-          <td><time datetime=${letter.sent} title=${letter.sent}>${moment(letter.sent)}</time></td>
+          <td><${Time} at=${letter.sent} /></td>
           <td class="number">${letter.attempts}</td>
           <td><${Value} value=${letter.reason} /></td>
         </tr>`,
@@ -134,7 +135,7 @@ function Details({ id, canRepair, act, close }) {
         <div><dt>items</dt><dd>${data.items.map((item) => html`<div><${Text} text=${item} /></div>`)}</dd></div>
         <div><dt>error</dt><dd><${Text} text=${data.error} /></dd></div>
         <div><dt>reason</dt><dd><${Text} text=${data.reason} /></dd></div>
-        <div><dt>sent</dt><dd><time datetime=${data.sent} title=${data.sent}>${moment(data.sent)}</time></dd></div>
+        <div><dt>sent</dt><dd><${Time} at=${data.sent} /></dd></div>
         <div><dt>tried</dt><dd>${data.attempts === 1 ? "once" : data.attempts ? `${data.attempts} times` : "never"}</dd></div>
         ${data.rows.length > 0 && html`<div><dt>rows it may have touched</dt><dd><ul>${data.rows.map((key) => html`<li><${RowLink} of=${key} /></li>`)}</ul></dd></div>`}
       </dl>
@@ -246,7 +247,7 @@ function Work({ job, ended }) {
     ${now.problem && html`<p class="verdict problem"><${Text} text=${now.problem} /></p>`}
     ${error && html`<${Failure} error=${error} />`}
     ${now.state === "running" && html`<button type="button" onClick=${stop}>Stop</button>`}
-    <p class="muted">Reason: <${Text} text=${now.reason} />. Started ${moment(now.startedAt)}${over && `, took ${duration((Date.parse(now.endedAt ?? "") - Date.parse(now.startedAt)) / 1000)}`}.</p>
+    <p class="muted">Reason: <${Text} text=${now.reason} />. Started <${Time} at=${now.startedAt} />${over && `, took ${duration((Date.parse(now.endedAt ?? "") - Date.parse(now.startedAt)) / 1000)}`}.</p>
   </section>`;
 }
 
@@ -273,7 +274,7 @@ function Audit({ turn }) {
       ${data.entries.map(
         (
           entry,
-        ) => html`<tr><td><time datetime=${entry.at} title=${entry.at}>${moment(entry.at)}</time></td><td><${Text} text=${entry.by} /></td>
+        ) => html`<tr><td><${Time} at=${entry.at} /></td><td><${Text} text=${entry.by} /></td>
         <td>${entry.action}</td><td><${Text} text=${entry.reason} /></td><td><${Text} text=${entry.item ?? entry.id ?? ""} /></td><td>${inWords(entry.outcome ?? "")}</td></tr>`,
       )}<//><p class="muted">From <code>${data.file}</code>.</p>`
     }

@@ -31,14 +31,17 @@ export function visible(text) {
  * @returns {{text: string, exact?: string}} */
 export function localized(value) {
   if (typeof value === "number") {
-    const text = value.toLocaleString(undefined, { maximumFractionDigits: 20 });
+    const text = value.toLocaleString(undefined, { maximumSignificantDigits: 21 });
     return text === String(value) ? { text } : { text, exact: String(value) };
   }
   if (DAY.test(value) && isDate(value)) {
     const options = /** @type {const} */ ({ dateStyle: "medium", timeZone: "UTC" });
     return { text: new Date(value).toLocaleDateString(undefined, options), exact: value };
   }
-  if (TIME.test(value) && isDate(value)) return { text: moment(value), exact: value };
+  if (TIME.test(value) && isDate(value)) {
+    const options = /** @type {const} */ ({ dateStyle: "medium", timeStyle: "medium" });
+    return { text: new Date(value).toLocaleString(undefined, options), exact: value };
+  }
   return { text: value };
 }
 
@@ -57,12 +60,9 @@ function isDate(text) {
   return !Number.isNaN(date.valueOf()) && (!DAY.test(text) || date.toISOString().startsWith(text));
 }
 
-/** @param {string} time */
-export function moment(time) {
-  return new Date(time).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
-}
 
-/** Return how long ago something was, or how long it takes, in the largest unit that fits.
+/** Return how long ago something was, or how long it takes, in the largest unit that fits: with the
+ * reader's digits, and in the language of the page.
  * @param {number} seconds */
 export function duration(seconds) {
   const units = /** @type {const} */ ([
@@ -73,13 +73,8 @@ export function duration(seconds) {
   ]);
   const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) ?? units[3];
   const number = seconds / size;
-  const digits = unit === "second" && number < 10 ? 1 : 0;
-  return number.toLocaleString(undefined, {
-    style: "unit",
-    unit,
-    unitDisplay: "long",
-    maximumFractionDigits: digits,
-  });
+  const rounded = Number(number.toFixed(unit === "second" && number < 10 ? 1 : 0));
+  return `${rounded.toLocaleString()} ${unit}${rounded === 1 ? "" : "s"}`;
 }
 
 /** Return a member of an object, and undefined for what every object inherits.

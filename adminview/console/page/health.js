@@ -1,8 +1,8 @@
 // Whether the sync keeps up, per source, and what is in progress.
-import { duration, moment } from "./format.js";
+import { duration } from "./format.js";
 import { html } from "./html.js";
 import { Link, patternUrl } from "./router.js";
-import { Failure, Loading, Prose, Table, Text, Title, useRoute } from "./ui.js";
+import { Failure, Loading, Prose, Table, Text, Time, Title, useRoute } from "./ui.js";
 
 /** @import { Apply, Measure, Progress, SourceStatus, Status, Target } from "./types.d.ts" */
 
@@ -61,7 +61,7 @@ function Overview({ status }) {
   const hidden = (status.deadLetters?.received ?? 0) + (status.deadLetters?.delayed ?? 0);
   const waiting = status.sources.filter((source) => source.deadLetters.value);
   return html`
-    <p class="lead" role="status"><${State} state=${status.state} /> <span class="muted">as of <time datetime=${status.at} title=${status.at}>${moment(status.at)}</time></span></p>
+    <p class="lead" role="status"><${State} state=${status.state} /> <span class="muted">as of <${Time} at=${status.at} /></span></p>
     ${
       status.problems.length + waiting.length > 0 &&
       html`<ul class="problems">${status.problems.map((problem) => html`<li><${Text} text=${problem} /></li>`)}
@@ -77,7 +77,7 @@ function Overview({ status }) {
     ${
       alarms.known
         ? html`<p>${alarms.ringing.length ? "" : "No alarm rings. "}${alarms.ok} are OK, ${alarms.noData} have no data.</p>
-          <ul class="problems">${alarms.ringing.map((alarm) => html`<li><strong><${Text} text=${alarm.name} /></strong> since ${moment(alarm.since)}: <${Text} text=${alarm.description} /></li>`)}</ul>`
+          <ul class="problems">${alarms.ringing.map((alarm) => html`<li><strong><${Text} text=${alarm.name} /></strong> since <${Time} at=${alarm.since} />: <${Text} text=${alarm.description} /></li>`)}</ul>`
         : html`<p class="muted">Unknown: <${Prose} text=${alarms.reason ?? ""} />.</p>`
     }
     ${
@@ -111,7 +111,7 @@ function SourceRow({ source }) {
     <th scope="row"><${Text} text=${source.name} /></th>
     <td><${State} state=${source.state} /></td>
     ${[source.lag, source.records, source.writes, source.deadLetters, source.drift].map((measure) => html`<td class="number"><${Number_} measure=${measure} /></td>`)}
-    <td>${verified.at ? html`<time datetime=${verified.at} title=${verified.at}>${moment(verified.at)}</time>${verified.complete === false && " (not finished)"}` : html`<span class="muted" title=${verified.reason ?? ""}>${verified.reason ? "unknown" : "never"}</span>`}</td>
+    <td>${verified.at ? html`<${Time} at=${verified.at} />${verified.complete === false && " (not finished)"}` : html`<span class="muted" title=${verified.reason ?? ""}>${verified.reason ? "unknown" : "never"}</span>`}</td>
   </tr>`;
 }
 
@@ -127,11 +127,10 @@ function Number_({ measure }) {
 /** @param {{apply: Apply}} props */
 function Steps({ apply }) {
   const done = apply.steps.filter((step) => step.state === "done").length;
-  const begun = html`<time datetime=${apply.at} title=${apply.at}>${moment(apply.at)}</time>`;
   return html`<section class="job" aria-label="Plan">
     <h3>plan <span class="muted">${apply.state}</span></h3>
     <progress aria-label="Steps of the plan" value=${done} max=${apply.steps.length}></progress>
-    <p>${done} of ${apply.steps.length} steps done; ${apply.state === "running" ? "this step began" : "it ended"} ${begun}.</p>
+    <p>${done} of ${apply.steps.length} steps done; ${apply.state === "running" ? "this step began" : "it ended"} <${Time} at=${apply.at} />.</p>
     <ol class="steps">${apply.steps.map((step) => html`<li aria-current=${step.state === "running" ? "step" : undefined}><${Text} text=${step.title} /> <span class="muted">${step.state}</span></li>`)}</ol>
     ${apply.state === "running" ? html`<p class="muted">If its command was ended, <code>adminview apply</code> continues here.</p>` : html`<p class="verdict attention">It did not complete. <code>adminview apply</code> continues here.</p>`}
   </section>`;
@@ -163,6 +162,6 @@ function Runs({ stage }) {
     }
     ${
       data.completed.length > 0 &&
-      html`<details><summary>Completed</summary><ul>${data.completed.map((run) => html`<li>${named(...halves(run.run))}${run.at && html`, <time datetime=${run.at} title=${run.at}>${moment(run.at)}</time>`}${!run.current && " (by an older model)"}</li>`)}</ul></details>`
+      html`<details><summary>Completed</summary><ul>${data.completed.map((run) => html`<li>${named(...halves(run.run))}${run.at && html`, <${Time} at=${run.at} />`}${!run.current && " (by an older model)"}</li>`)}</ul></details>`
     }`;
 }

@@ -1,7 +1,7 @@
 // One row: its attributes, where it comes from, whether it is up to date, and what belongs to it.
 import { useState } from "preact/hooks";
 import { ApiError, call } from "./api.js";
-import { duration, moment } from "./format.js";
+import { duration } from "./format.js";
 import { html } from "./html.js";
 import { Link, patternUrl } from "./router.js";
 import {
@@ -12,6 +12,7 @@ import {
   RowLink,
   Table,
   Text,
+  Time,
   Title,
   useRoute,
   Value,
@@ -138,7 +139,7 @@ function Provenance({ explanation }) {
     <dl class="attributes">
       <div><dt>source item</dt><dd>${item ? html`${item.source}: <${Value} value=${item.key} />${!item.exists && html` <span class="badge attention">deleted</span>`}` : "none"}</dd></div>
       <div><dt>change</dt><dd>${change.reconciled ? "written by a reconcile, not by the stream" : html`sequence number <${Text} text=${change.sequence ?? "unknown"} />`}</dd></div>
-      <div><dt>time</dt><dd>${change.time ? html`<time datetime=${change.time} title=${change.time}>${moment(change.time)}</time>${change.ageSeconds !== null && ` (${duration(change.ageSeconds)} ago)`}` : "unknown"}</dd></div>
+      <div><dt>time</dt><dd>${change.time ? html`<${Time} at=${change.time} />${change.ageSeconds !== null && ` (${duration(change.ageSeconds)} ago)`}` : "unknown"}</dd></div>
       <div><dt>view</dt><dd>${view ? html`<code>${view.name}</code> in <code>${view.file}:${view.line}</code>` : "none derives this row"}</dd></div>
       <div><dt>model</dt><dd><code><${Text} text=${model.row ?? "unknown"} /></code> ${model.same ? "(current)" : html`(current: <code>${model.current}</code>; rows whose content did not change keep the older model)`}</dd></div>
       ${Object.keys(row.index).length > 0 && html`<div><dt>index entries</dt><dd><${Value} value=${row.index} /></dd></div>`}

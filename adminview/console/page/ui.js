@@ -28,6 +28,13 @@ export function Prose({ text }) {
     .map((part, index) => (index % 2 ? html`<code>${part}</code>` : html`<${Text} text=${part} />`));
 }
 
+/** A time as the reader writes it, with the exact one on hover.
+ * @param {{at: string | null}} props */
+export function Time({ at }) {
+  if (at === null) return html`<span class="muted">unknown</span>`;
+  return html`<time datetime=${at} title=${at}>${localized(at).text}</time>`;
+}
+
 /** A value of an attribute.
  * @param {{value: AttributeValue | undefined}} props */
 export function Value({ value }) {
