@@ -9,7 +9,8 @@ from adminview.model.errors import ServiceError
 OLDEST: Final = 15 * 60.0  # seconds; the oldest allowed age of a change whose row is written
 # Alarms that say that rows are late or missing, by their names or the beginnings of their names.
 KNOWN: Final = "iterator-age"  # one for the whole deployment
-ALARMS: Final = ("lag", KNOWN, "silence", "dropped", "errors-Sync", "throttles-Sync")
+SILENCE: Final = "silence"  # one per source: Lambda does not read its stream
+ALARMS: Final = ("lag", KNOWN, SILENCE, "dropped", "errors-Sync", "throttles-Sync")
 HEALTHY, BEHIND, UNKNOWN = "healthy", "behind", "unknown"
 NO_ALARMS: Final = "there are no alarms, so the state of the sync is unknown"
 UNREADABLE: Final = "the alarms cannot be read, so the state of the sync is unknown"

@@ -64,3 +64,21 @@ def test_health_follows_the_steps_of_an_apply(console: Console) -> None:
     assert runner.apply(runner.plan().destroyed)
     assert shown == titles[:3]
     expect(page.get_by_label("Plan", exact=True)).to_have_count(0)
+
+
+def test_health_says_what_is_known_although_nothing_measures_the_sync(console: Console) -> None:
+    console.put("Orders", PENDING.item)
+    page = console.open("/health")
+    expect(page.get_by_text("Nothing is known to be wrong, but")).to_contain_text(
+        "adminview verify"
+    )
+    for source in console.cloud.registry.sources:
+        for kind in ("verify", "verify-rows"):
+            work = SteppedRun(console.cloud, kind, source.name)
+            work.step()
+            work.step()
+    # Health is read again every 15 seconds.
+    expect(page.get_by_text("found no difference")).to_be_visible(timeout=30_000)
+    console.put("Orders", shop.BROKEN.item)
+    expect(page.get_by_text("Orders has 1 dead letter.")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Nothing is known to be wrong")).to_have_count(0)

@@ -120,6 +120,26 @@ def test_metrics_without_data_are_unknown_and_not_zero() -> None:
     assert orders["state"] == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("alarm", "refused", "state"),
+    [
+        (("silence-Orders", "OK"), set(), "quiet"),
+        (("silence-Orders", "OK"), {"GetMetricData"}, "unknown"),
+        (("silence-Orders", "INSUFFICIENT_DATA"), set(), "unknown"),
+        (("silence-Users", "OK"), set(), "unknown"),
+        (("lag-Orders", "OK"), set(), "unknown"),
+    ],
+)
+def test_a_source_without_changes_is_quiet_if_an_alarm_shows_that_its_stream_is_read(
+    alarm: tuple[str, str], refused: set[str], state: str
+) -> None:
+    name, value = alarm
+    alarms = [{"AlarmName": f"{SERVICE}-{name}", "StateValue": value}]
+    (orders,) = read(FakeAws({}, alarms, refused=refused)).status().as_dict()["sources"]
+    assert orders["state"] == state
+    assert orders["records"]["value"] is None
+
+
 def test_a_refused_call_is_the_reason() -> None:
     status = read(FakeAws(HEALTHY, refused={"GetMetricData", "DescribeAlarms"})).status().as_dict()
     (orders,) = status["sources"]
@@ -216,6 +236,7 @@ def test_the_sync_of_this_process_is_counted_by_source() -> None:
 def test_the_last_verification_of_a_source_counts() -> None:
     completions = {
         "verify/Orders": {"at": 10.0, "counts": {"Orders/left": 1, "Orders/items": 5}},
+        "verify/Users": {"at": 10.0, "counts": {}, "scope": {"sample": 0.01}},
         "daily-verify/*": {"at": 20.0, "counts": {"Orders/items": 7, "Users/left": 4}},
     }
     assert all(map(is_verification, completions))
@@ -235,4 +256,7 @@ def test_the_last_verification_of_a_source_counts() -> None:
         "Orders", completions | {"daily-verify-rows/*": rows | {"at": 19.0}}
     )
     assert not verification["verification_complete"], "of an earlier verification"
+    assert verification["verification_share"] is None
+    only = {"verify/Users": completions["verify/Users"]}
+    assert verification_of("Users", only)["verification_share"] == 0.01
     assert verification_of("Users", {})["verification_reason"] == NO_VERIFICATION

@@ -10,7 +10,7 @@ from typing import Any, Final
 from adminview.aws.deadline import Deadline
 from adminview.aws.settings import Settings
 from adminview.bulk.completions import Completions
-from adminview.bulk.runs import EVERYTHING, ROWS
+from adminview.bulk.runs import EVERYTHING, ROWS, SCOPE
 from adminview.bulk.verify.verify import LEFT
 from adminview.cli.console.progress import ProgressReader
 from adminview.http_api.operations.dead_letters import DeadLetters
@@ -159,4 +159,5 @@ def verification_of(source: str, verifications: Completions) -> dict[str, Any]:
         "checked": Measure(counts[f"{source}/items"], at=at),
         "verified_at": at,
         "verification_complete": complete,
+        "verification_share": (verifications[run].get(SCOPE) or {}).get("sample"),
     }

@@ -17,6 +17,7 @@ from adminview.aws.settings import NAMESPACE, Settings, deployment_name
 from adminview.cli.console.local_status import NO_QUEUE, NO_VERIFICATION, TIMEOUT
 from adminview.cli.console.progress import ProgressReader
 from adminview.cli.deployment.deployment import Deployment
+from adminview.http_api.health import SILENCE
 from adminview.http_api.operations.dead_letters import DeadLetters
 from adminview.http_api.operations.letters import queue_counts
 from adminview.http_api.operations.status import (
@@ -77,17 +78,18 @@ class StageStatus:
         verified = self._points(
             deployment, VERIFIED, HOUR, ((DRIFT, "Maximum"), (CHECKED, "Sum"), (UNFINISHED, "Sum"))
         )
+        alarms = _alarms(deployment)
         return StatusFacts(
             at=self.now(),
             local_model=self.registry.fingerprint,
             deployed_model=self.settings.model,
             sources=[
-                self._source(name, table, recent, verified)
+                self._source(name, table, recent, verified, alarms)
                 for name, table in sorted(self.settings.sources.items())
             ],
             window="in 15 minutes",
             dead_letters=waiting,
-            alarms=_alarms(deployment),
+            alarms=alarms,
             pending=self.progress_reader.pending,
             problems=problems,
         )
@@ -99,7 +101,12 @@ class StageStatus:
         return queue_counts(consumer.count(deadline=Deadline.after(TIMEOUT)))
 
     def _source(
-        self, name: str, table: str, recent: "MetricReading", verified: "MetricReading"
+        self,
+        name: str,
+        table: str,
+        recent: "MetricReading",
+        verified: "MetricReading",
+        alarms: AlarmSummary,
     ) -> SourceStatus:
         known = self.letters.last_by_source() if self.letters else None
         drift = verified.last(name, DRIFT, NO_VERIFICATION)
@@ -117,6 +124,7 @@ class StageStatus:
             verified_at=max(times, default=None),
             verification_complete=None if unfinished.value is None else not unfinished.value,
             verification_reason=unfinished.reason,
+            polled=recent.problem is None and name in alarms.polled,
         )
 
     def _points(
@@ -247,6 +255,11 @@ def _alarms(deployment: Deployment) -> AlarmSummary:
         ],
         ok=states.count("OK"),
         no_data=states.count("INSUFFICIENT_DATA"),
+        polled=frozenset(
+            str(alarm["AlarmName"]).removeprefix(f"{prefix}{SILENCE}-")
+            for alarm in alarms
+            if alarm.get("StateValue") == "OK"
+        ),
     )
 
 

@@ -45,7 +45,7 @@ export function Health({ target }) {
   return html`<${Title}>Health<//>
     ${error && html`<${Failure} error=${error} retry=${reload} />`}
     ${!data && !error && html`<${Loading} what="Reading metrics and tables" cancel=${cancel} />`}
-    ${data && html`<${Overview} status=${data} />`}
+    ${data && html`<${Overview} status=${data} target=${target} />`}
     <${Runs} stage=${target.kind === "stage"} />`;
 }
 
@@ -55,8 +55,21 @@ function State({ state }) {
   return html`<span class=${`state ${look}`}>${text}</span>`;
 }
 
-/** @param {{status: Status}} props */
-function Overview({ status }) {
+/** Say what is known although nothing measures the sync.
+ * @param {{sources: SourceStatus[], target: Target}} props */
+function Doubt({ sources, target }) {
+  const equal = sources.every(
+    ({ drift, verified }) => drift.value === 0 && verified.complete && verified.share === 1,
+  );
+  const since = sources.map(({ verified }) => verified.at ?? "").sort()[0];
+  if (equal && since)
+    return html`<p>Nothing is known to be wrong: the verification of <${Time} at=${since} /> found no difference between the view and its sources. Nothing measures here whether the sync has kept up since.</p>`;
+  const options = `${target.stage ? ` --stage ${target.stage}` : ""}${target.prefix ? ` --prefix ${target.prefix}` : ""}`;
+  return html`<p>Nothing is known to be wrong, but nothing measures here whether the sync keeps up. To find out whether the view is equal to its sources, run <code>adminview verify${options}</code>.</p>`;
+}
+
+/** @param {{status: Status, target: Target}} props */
+function Overview({ status, target }) {
   const { alarms, pending, model } = status;
   const hidden = (status.deadLetters?.received ?? 0) + (status.deadLetters?.delayed ?? 0);
   const waiting = status.sources.filter((source) => source.deadLetters.value);
@@ -68,6 +81,7 @@ function Overview({ status }) {
         ${waiting.map(({ name, deadLetters }) => html`<li><${Text} text=${name} /> has ${deadLetters.value?.toLocaleString()} ${deadLetters.value === 1 ? "dead letter" : "dead letters"}. <${Link} href="/dead-letters">Show dead letters<//></li>`)}</ul>`
     }
     ${hidden > 0 && html`<p>${hidden.toLocaleString()} ${hidden === 1 ? "dead letter is" : "dead letters are"} invisible for now. <${Link} href="/dead-letters">Show until when<//></p>`}
+    ${status.state === "unknown" && html`<${Doubt} sources=${status.sources} target=${target} />`}
     <h2>Sources</h2>
     <${Table} label="Sources" head=${["source", "state", ...["lag", `records${status.window ? ` ${status.window}` : ""}`, "rows written", "dead letters", "drift"].map((title) => ({ title, number: true })), "last verification"]}>
       ${status.sources.map((source) => html`<${SourceRow} key=${source.name} source=${source} />`)}
@@ -111,7 +125,7 @@ function SourceRow({ source }) {
     <th scope="row"><${Text} text=${source.name} /></th>
     <td><${State} state=${source.state} /></td>
     ${[source.lag, source.records, source.writes, source.deadLetters, source.drift].map((measure) => html`<td class="number"><${Number_} measure=${measure} /></td>`)}
-    <td>${verified.at ? html`<${Time} at=${verified.at} />${verified.complete === false && " (not finished)"}` : html`<span class="muted" title=${verified.reason ?? ""}>${verified.reason ? "unknown" : "never"}</span>`}</td>
+    <td>${verified.at ? html`<${Time} at=${verified.at} />${verified.complete === false && " (not finished)"}${verified.share !== null && verified.share < 1 && ` (a sample of ${(verified.share * 100).toLocaleString()} %)`}` : html`<span class="muted" title=${verified.reason ?? ""}>${verified.reason ? "unknown" : "never"}</span>`}</td>
   </tr>`;
 }
 

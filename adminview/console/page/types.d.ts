@@ -222,6 +222,7 @@ export interface SourceStatus {
   verified: {
     at: string | null;
     complete: boolean | null;
+    share: number | null;
     checked: Measure;
     reason: string | null;
   };

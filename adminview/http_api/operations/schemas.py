@@ -300,6 +300,7 @@ STATUS: Final[dict[str, Schema]] = {
                 {
                     "at": MAYBE_TIME,
                     "complete": MAYBE_BOOLEAN,
+                    "share": {"type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 1},
                     "checked": MEASURE,
                     "reason": MAYBE_TEXT,
                 }

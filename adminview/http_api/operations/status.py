@@ -53,7 +53,9 @@ class SourceStatus:
     checked: Measure
     verified_at: float | None = None
     verification_complete: bool | None = None
+    verification_share: float | None = None  # of the items and rows that it compared
     verification_reason: str | None = None  # why it is unknown
+    polled: bool = False  # Lambda reads its stream, so without records there are no changes
 
     @property
     def problems(self) -> list[str]:
@@ -71,7 +73,7 @@ class SourceStatus:
             return PROBLEM
         if self.dead_letters.value or self.verification_complete is False:
             return ATTENTION
-        if self.records.value == 0:
+        if self.records.value == 0 or (self.records.value is None and self.polled):
             return QUIET
         # Without a lag nobody knows whether the sync runs at all.
         return UNKNOWN if self.lag.value is None else HEALTHY
@@ -89,6 +91,7 @@ class SourceStatus:
             "verified": {
                 "at": moment(self.verified_at),
                 "complete": self.verification_complete,
+                "share": self.verification_share,
                 "checked": self.checked.as_dict(),
                 "reason": self.verification_reason,
             },
@@ -110,6 +113,7 @@ class AlarmSummary:
     ok: int | None = None
     no_data: int | None = None
     reason: str | None = None
+    polled: frozenset[str] = frozenset()  # sources whose streams Lambda reads
 
     def as_dict(self) -> dict[str, Any]:
         return {
