@@ -10,6 +10,7 @@ import {
   Dialog,
   Failure,
   Loading,
+  Reason,
   RowLink,
   Table,
   Text,
@@ -211,7 +212,7 @@ function Repair({ action, close, started }) {
   return html`<${Dialog} title=${`${verb} ${action.what}`} close=${close}>
     <p>${action.action === "replay" ? "Reads each source item again and makes its rows match. Newer data is never overwritten. What still fails returns to the queue." : "Deletes the dead letters. Their items stay as they are in the view until they change or are reconciled."}</p>
     <form onSubmit=${submit}>
-      <label>Reason, three words or more <input name="reason" required value=${reason} onInput=${(/** @type {any} */ event) => setReason(event.target.value)} /></label>
+      <${Reason} value=${reason} set=${setReason} />
       ${action.count > 1 && html`<label>Dead letters per second <input name="rate" type="number" min="1" max="100" required value=${rate} onInput=${(/** @type {any} */ event) => setRate(event.target.value)} /></label>`}
       <button class=${action.action === "replay" ? "primary" : "danger"} disabled=${state === "sending"}>${verb}</button>
     </form>

@@ -9,6 +9,7 @@ import {
   Dialog,
   Failure,
   Loading,
+  Reason,
   RowLink,
   Table,
   Text,
@@ -125,7 +126,7 @@ function Reconcile({ of, close, done }) {
   return html`<${Dialog} title="Reconcile this item" close=${close}>
     <p>Reads the source item again and makes all its rows match. The audit trail keeps the reason.</p>
     <form onSubmit=${submit}>
-      <label>Reason, three words or more <input name="reason" required value=${reason} onInput=${(/** @type {any} */ event) => setReason(event.target.value)} /></label>
+      <${Reason} value=${reason} set=${setReason} />
       <button class="primary" disabled=${state === "running"}>Reconcile</button>
     </form>
     ${state instanceof Error && html`<${Failure} error=${state} />`}

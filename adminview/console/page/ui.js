@@ -192,6 +192,14 @@ export function Dialog({ title, close, required = false, children }) {
   </dialog>`;
 }
 
+/** The field for the reason of a repair. The server demands as many words.
+ * @param {{value: string, set: (text: string) => void}} props */
+export function Reason({ value, set }) {
+  return html`<label>Reason, three words or more <input name="reason" required maxlength="500"
+    pattern="\\s*\\S+(\\s+\\S+){2,}\\s*" title="three words or more" value=${value}
+    onInput=${(/** @type {any} */ event) => set(event.target.value)} /></label>`;
+}
+
 /** A table that scrolls sideways in its own box. A title of numbers is above them.
  * @param {{label: string, head: (string | {title: any, number: boolean})[], children?: any}} props */
 export function Table({ label, head, children }) {
