@@ -82,3 +82,13 @@ def test_health_says_what_is_known_although_nothing_measures_the_sync(console: C
     console.put("Orders", shop.BROKEN.item)
     expect(page.get_by_text("Orders has 1 dead letter.")).to_be_visible(timeout=30_000)
     expect(page.get_by_text("Nothing is known to be wrong")).to_have_count(0)
+
+
+def test_health_names_dead_letters_that_have_no_source(console: Console) -> None:
+    console.put("Orders", PENDING.item)
+    clients, queue = console.cloud.clients, console.cloud.queue_url
+    clients.sqs.send_message(QueueUrl=queue, MessageBody="no dead letter")
+    page = console.open("/health")
+    expect(page.get_by_text("The queue has 1 dead letter.")).to_be_visible(timeout=30_000)
+    page.get_by_role("link", name="Show dead letters").click()
+    expect(page.get_by_role("heading", name="UnknownLetterError")).to_be_visible(timeout=30_000)

@@ -73,12 +73,16 @@ function Overview({ status, target }) {
   const { alarms, pending, model } = status;
   const hidden = (status.deadLetters?.received ?? 0) + (status.deadLetters?.delayed ?? 0);
   const waiting = status.sources.filter((source) => source.deadLetters.value);
+  // Unreadable ones have no source, and those of a deployment are counted by source once listed.
+  const named = waiting.reduce((sum, source) => sum + (source.deadLetters.value ?? 0), 0);
+  const others = Math.max(0, (status.deadLetters?.ready ?? 0) - named);
   return html`
     <p class="lead" role="status"><${State} state=${status.state} /> <span class="muted">as of <${Time} at=${status.at} /></span></p>
     ${
-      status.problems.length + waiting.length > 0 &&
+      status.problems.length + waiting.length + others > 0 &&
       html`<ul class="problems">${status.problems.map((problem) => html`<li><${Text} text=${problem} /></li>`)}
-        ${waiting.map(({ name, deadLetters }) => html`<li><${Text} text=${name} /> has ${deadLetters.value?.toLocaleString()} ${deadLetters.value === 1 ? "dead letter" : "dead letters"}. <${Link} href="/dead-letters">Show dead letters<//></li>`)}</ul>`
+        ${waiting.map(({ name, deadLetters }) => html`<li><${Text} text=${name} /> has ${deadLetters.value?.toLocaleString()} ${deadLetters.value === 1 ? "dead letter" : "dead letters"}. <${Link} href="/dead-letters">Show dead letters<//></li>`)}
+        ${others > 0 && html`<li>The queue has ${others.toLocaleString()} ${named > 0 ? "more " : ""}${others === 1 ? "dead letter" : "dead letters"}. <${Link} href="/dead-letters">Show dead letters<//></li>`}</ul>`
     }
     ${hidden > 0 && html`<p>${hidden.toLocaleString()} ${hidden === 1 ? "dead letter is" : "dead letters are"} invisible for now. <${Link} href="/dead-letters">Show until when<//></p>`}
     ${status.state === "unknown" && html`<${Doubt} sources=${status.sources} target=${target} />`}
