@@ -54,8 +54,9 @@ def run_demo(
         doing("syncing two days of a shop")
         apply(cloud, sample_data.FIRST_DAY)
         before = _status_lists(cloud)
-        apply(cloud, sample_data.SECOND_DAY)
+        apply(cloud, (sample_data.MOVED,))
         console.print(facts("A change of status moves an order", _moves(before, cloud)))
+        apply(cloud, [write for write in sample_data.SECOND_DAY if write is not sample_data.MOVED])
         for pattern in registry.patterns:
             if everything or pattern.name in ANSWERS:
                 columns = () if everything else ANSWERS[pattern.name]
