@@ -1,4 +1,4 @@
-"""Keep a DynamoDB read model in sync with many source tables.
+"""Keep one DynamoDB table, AdminViewTable, in sync with your source tables.
 
 The public names: those that view files and migrations are written with, and `connect`, which
 queries the view. Everything else may change. `__init__.pyi` has their types.

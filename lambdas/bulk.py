@@ -1,4 +1,4 @@
-"""Lambda handler of backfills, sweeps and migrations."""
+"""Lambda handler of backfills, sweeps, verifications and migrations."""
 
 from collections.abc import Mapping
 from typing import Any

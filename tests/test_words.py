@@ -52,6 +52,8 @@ RETIRED = {
     r"told|said|tells? of": "reported, printed, stated",
     r"heard|hears? (?:of|that|what)": "records, receives",
     r"rests|rested": "is invisible",
+    r"hidden dead letters?|dead letters? (?:is|are|stays?) hidden": "invisible",
+    r"e-mails?|mails": "email",
     r"stretch(?:es)?": "range",
 }
 # Names of variables that say nothing of what they hold.
@@ -234,7 +236,15 @@ def test_no_alarm_has_retired_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a letter waits", "in-doubt letters", "It was\nset aside.", "as reckoned", "laptop"]
+    "text",
+    [
+        "a letter waits",
+        "in-doubt letters",
+        "It was\nset aside.",
+        "as reckoned",
+        "laptop",
+        "two dead letters are hidden",
+    ],
 )
 def test_retired_words_are_found(text: str) -> None:
     assert retired(prose(text))

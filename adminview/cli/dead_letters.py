@@ -60,15 +60,15 @@ def discard_letters(
 
 
 def report_replayed(summary: dict[str, Any], deployment: Deployment, *, json: bool) -> None:
-    """Print the result of a replay. Exits with 1 if a dead letter is left or hidden."""
+    """Print the result of a replay. Exits with 1 if a dead letter is left or invisible."""
     replayer = replayer_for(deployment)
     waiting = replayer.consumer.count(deadline=Deadline.after(SECONDS))
     if json:
         print_json(dumps(summary | {"invisible": waiting.invisible}))
     else:
         Console().print(letters.summary(summary))
-        note = letters.hidden_note(waiting, hidden_seconds(replayer)).removeprefix("; ")
-        echo(note or "no dead letter is hidden")
+        note = letters.invisible_note(waiting, hidden_seconds(replayer)).removeprefix("; ")
+        echo(note or "no dead letter is invisible")
     if waiting.invisible or any(summary["outcomes"].get(outcome) for outcome in KEPT):
         raise typer.Exit(1)
 
@@ -95,7 +95,7 @@ def replayer_for(deployment: Deployment, *, writes: bool = False) -> Replayer:
 
 
 def hidden_seconds(replayer: Replayer) -> int:
-    """Return how long a dead letter stays hidden after a try, at most."""
+    """Return how long a dead letter stays invisible after a try, at most."""
     return max(replayer.retry_seconds, RECEIVED_SECONDS)
 
 
@@ -142,8 +142,8 @@ def show_preview(replayer: Replayer, letter_filter: LetterFilter, *, json: bool)
         if not len(peeked):
             echo("no dead letter is ready")
         waiting = replayer.consumer.count(deadline=Deadline.after(SECONDS))
-        hidden = letters.hidden_note(waiting, hidden_seconds(replayer))
-        echo(f"dry run: nothing was written or deleted{hidden}")
+        invisible = letters.invisible_note(waiting, hidden_seconds(replayer))
+        echo(f"dry run: nothing was written or deleted{invisible}")
 
 
 def check_single_match(count: int, id_: str) -> None:
@@ -153,6 +153,6 @@ def check_single_match(count: int, id_: str) -> None:
         msg = (
             f"{matching} an id that begins with {id_!r}; "
             "a dead letter whose replay fails gets a new id; `adminview dlq list` lists the dead "
-            "letters that are not hidden"
+            "letters that are visible"
         )
         raise QueryError(msg)

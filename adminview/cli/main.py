@@ -34,7 +34,7 @@ from adminview.views import registry
 
 app = typer.Typer(
     cls=EscapingGroup,
-    help="Keep a DynamoDB read model in sync with many source tables.",
+    help="Keep AdminViewTable in sync with your source tables, and query it.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -57,7 +57,7 @@ def adminview(
         ),
     ] = False,
 ) -> None:
-    """Keep a DynamoDB read model in sync with many source tables."""
+    """Keep AdminViewTable in sync with your source tables, and query it."""
 
 
 @app.command()

@@ -285,7 +285,7 @@ class _Run:
         if failed := self._failed.get(resolved.about):
             self._count_remaining(resolved.since)
             self._note(message, LetterOutcome.FAILING, failed)
-            return None  # hidden until its visibility timeout ends
+            return None  # invisible until its visibility timeout ends
         return ReplayItem.of(resolved, self._replayer.resolver, self._deadline.within(PATIENCE))
 
     def _reconcile_all(self, replay_items: Iterable[ReplayItem]) -> dict[str, ReplayOutcome]:

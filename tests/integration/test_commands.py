@@ -146,7 +146,7 @@ def test_a_replay_that_fails_reports_how_many_dead_letters_are_left_and_why(
     assert "1: MissingAttributeError: the item has no attribute 'Status'" in reason
 
 
-def test_reconcile_does_not_wait_for_a_dead_letter_that_is_hidden(shop: LocalCloud) -> None:
+def test_reconcile_does_not_wait_for_a_dead_letter_that_is_invisible(shop: LocalCloud) -> None:
     adminview("dlq", "replay")
     assert parsed("dlq", "list") == []
     shop.put("Orders", order(SK="2025-03-02#7", OrderId="7", Items=[]))
@@ -158,7 +158,7 @@ def test_a_replay_of_rows_that_are_right_says_so(shop: LocalCloud) -> None:
     shop.put("Orders", order(SK="2025-03-02#7", OrderId="7", Items=[]))
     adminview("reconcile", "Orders", "user-123", "2025-03-02#7")
     replayed = " ".join(adminview("dlq", "replay").stdout.split())
-    assert "dead letters whose rows were already right 1" in replayed
+    assert "dead letters whose rows were already correct 1" in replayed
     assert "unchanged" not in replayed
 
 
@@ -169,23 +169,23 @@ def test_a_dry_run_is_never_left_to_the_deployed_function(shop: LocalCloud) -> N
     assert shop.letters()
 
 
-def test_hidden_dead_letters_are_reported_wherever_they_might_be_missed(
+def test_invisible_dead_letters_are_reported_wherever_they_might_be_missed(
     shop: LocalCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # One second, the local delay, may pass within a command on a busy machine.
     monkeypatch.setattr(commands, "LOCALLY", replace(LOCALLY, before_retry=30))
     assert adminview("dlq", "replay").exit_code == 1
     again = adminview("dlq", "replay")
-    assert again.exit_code == 1, "a letter is left, though nobody can see it"
-    assert "about 1 dead letter is hidden, for up to 30 seconds" in again.stdout
+    assert again.exit_code == 1, "a dead letter is left, though it is invisible"
+    assert "about 1 dead letter is invisible, for up to 30 seconds" in again.stdout
     previewed = adminview("dlq", "replay", "--dry-run").stdout
     assert "no dead letter is ready" in previewed
     assert (
-        "dry run: nothing was written or deleted; about 1 dead letter is hidden, for up to 30"
+        "dry run: nothing was written or deleted; about 1 dead letter is invisible, for up to 30"
         in previewed
     )
     discarded = adminview("dlq", "discard", "--all", "--yes", "--reason", "x").stdout
-    assert "0 dead letters discarded; about 1 dead letter is hidden" in discarded
+    assert "0 dead letters discarded; about 1 dead letter is invisible" in discarded
     assert shop.letters() == []
 
 

@@ -32,7 +32,7 @@ Assumptions about AWS:
 - an operator whose reconcile fails repeats it a minute later, and one who starts bulk work finishes
   it;
 - the owner index has caught up with a write within 60 seconds; `adminview smoke` measures it. The
-  replay depends on it: a dead letter is hidden for 360 seconds, and the attempt that received it
+  replay depends on it: a dead letter is invisible for 360 seconds, and the attempt that received it
   lasts at most 300. Bulk work depends on it too: a segment is not taken over within 60 seconds
   after its last write;
 - no old code is invoked after a deployment, and running invocations end within 300 seconds. Bulk

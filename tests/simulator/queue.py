@@ -1,4 +1,4 @@
-"""SQS: messages are delayed, hidden while they are processed, and sometimes delivered twice."""
+"""SQS: messages are delayed, invisible while they are processed, and sometimes delivered twice."""
 
 import json
 from dataclasses import dataclass, replace

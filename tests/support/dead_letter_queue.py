@@ -241,5 +241,5 @@ class Lab:
         return self.replayer.replay(letter_filter, **{"deadline": soon, "end": soon} | more)
 
     def letters(self) -> list[dict[str, Any]]:
-        """Return what is in the queue now, hidden or not."""
+        """Return what is in the queue now, invisible or not."""
         return [json.loads(body) for body in self.sqs.bodies.values()]

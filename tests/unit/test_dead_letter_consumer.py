@@ -46,7 +46,7 @@ def test_at_most_ten_dead_letters_are_received_at_once_and_hidden_from_others(sq
     assert consumer(sqs).take(deadline=soon()) == []
 
 
-def test_dead_letters_are_hidden_for_the_time_of_the_queue_or_of_the_call(sqs: FakeSqs) -> None:
+def test_dead_letters_are_invisible_for_the_time_of_the_queue_or_of_the_call(sqs: FakeSqs) -> None:
     consumer(sqs).take(deadline=soon())
     assert "VisibilityTimeout" not in sqs.requests[0]
     consumer(sqs).take(deadline=soon(), hide_seconds=0)

@@ -340,7 +340,7 @@ CASES: list[tuple[Break, str, State, str, str]] = [
     ),
     (
         unconfirmed("1"),
-        *("topic Alarms", WARNING, "1 address has not confirmed", "follow the link in the mail"),
+        *("topic Alarms", WARNING, "1 address has not confirmed", "follow the link in the email"),
     ),
     (
         unconfirmed("2"),

@@ -50,7 +50,7 @@ def test_only_dead_letters_that_match_the_filter_are_shown(lab: Lab) -> None:
     assert lab.sqs.hidden() == set()
 
 
-def test_dead_letters_are_hidden_meanwhile_and_visible_afterwards(lab: Lab) -> None:
+def test_dead_letters_are_invisible_meanwhile_and_visible_afterwards(lab: Lab) -> None:
     with look(lab):
         assert len(lab.sqs.hidden()) == 4
         lab.sqs.now += HIDE_SECONDS

@@ -111,7 +111,7 @@ def test_a_dead_letter_that_fails_harms_no_other(lab: Lab) -> None:
     assert letter["owner"] == "Things/b"
 
 
-def test_a_dead_letter_that_met_an_aws_failure_stays_unchanged_and_hidden(lab: Lab) -> None:
+def test_a_dead_letter_that_met_an_aws_failure_stays_unchanged_and_invisible(lab: Lab) -> None:
     lab.sqs.add(letter_body("a"))
     lab.fail("a", REFUSED)
     summary = lab.replay()
@@ -266,7 +266,7 @@ def test_what_failed_is_not_tried_twice_in_one_run(lab: Lab, body: str) -> None:
     assert lab.replay().outcomes.total() == 1
     (letter,) = lab.letters()
     assert letter["attempts"]["count"] == 1
-    assert lab.sqs.hidden() == {"m-2"}, "it rests"
+    assert lab.sqs.hidden() == {"m-2"}, "it is invisible"
 
 
 def test_more_dead_letters_than_a_round_holds_are_all_replayed(lab: Lab) -> None:

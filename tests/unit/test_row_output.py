@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from adminview.aws.dead_letter_consumer import Waiting
 from adminview.cli.main import app
-from adminview.cli.output.dead_letters import hidden_note
+from adminview.cli.output.dead_letters import invisible_note
 from adminview.cli.output.grid import Grid
 from adminview.cli.output.printing import Console, printable
 from adminview.cli.output.rows import print_rows, record
@@ -55,13 +55,14 @@ def test_the_access_patterns_are_printed_as_json_too() -> None:
     assert CliRunner().invoke(app, ["patterns", "--json", "--markdown"]).exit_code == 2
 
 
-def test_a_note_says_for_how_long_dead_letters_are_hidden() -> None:
+def test_a_note_says_for_how_long_dead_letters_are_invisible() -> None:
     waiting = Waiting(ready=0, taken=1, delayed=1)
     assert (
-        hidden_note(waiting) == "; about 2 dead letters are hidden, for up to 6 minutes after a try"
+        invisible_note(waiting)
+        == "; about 2 dead letters are invisible, for up to 6 minutes after a try"
     )
     assert (
-        hidden_note(waiting, 30)
-        == "; about 2 dead letters are hidden, for up to 30 seconds after a try"
+        invisible_note(waiting, 30)
+        == "; about 2 dead letters are invisible, for up to 30 seconds after a try"
     )
-    assert hidden_note(Waiting(ready=3, taken=0, delayed=0)) == ""
+    assert invisible_note(Waiting(ready=3, taken=0, delayed=0)) == ""

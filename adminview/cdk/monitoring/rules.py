@@ -118,7 +118,7 @@ LETTERS: Final = Rule(
     of=6,
 )
 # The age counts from the change, or from the sending if the dead letter cannot be parsed. A replay
-# by hand cannot see hidden dead letters and may report an age of 0: the maximum of three hours
+# by hand cannot see invisible dead letters and may report an age of 0: the maximum of three hours
 # includes scheduled replays.
 OLDEST_LETTER: Final = Rule(
     name="oldest-letter",

@@ -40,9 +40,9 @@ from adminview.dead_letters.letter_filter import LetterFilter
 
 app = typer.Typer(
     help="List, show, replay or discard dead letters.\n\n"
-    "A dead letter is hidden for 30 seconds after it was sent (for six minutes if a write of its "
-    "rows may still arrive), and for six minutes after a failed replay; on a local engine, for up "
-    "to 30 seconds.",
+    "A dead letter is invisible for 30 seconds after it was sent (for six minutes if a write of "
+    "its rows may still arrive), and for six minutes after a failed replay; on a local engine, "
+    "for up to 30 seconds.",
     no_args_is_help=True,
 )
 
@@ -130,7 +130,7 @@ def replay(  # noqa: PLR0913 - the command's options
 
     It can be interrupted; dead letters that were not replayed stay in the queue.
 
-    Exit status: 0 no dead letter is left, 1 some are left or hidden.
+    Exit status: 0 no dead letter is left, 1 some are left or invisible.
     """
     letter_filter = make_filter(
         id=id_,
@@ -195,5 +195,5 @@ def discard(  # noqa: PLR0913 - the command's options
             check_single_match(len(peeked), id_)
         count = discard_letters(replayer, peeked, Audit(audit), reason, yes=yes)
     waiting = replayer.consumer.count(deadline=Deadline.after(SECONDS))
-    hidden = letters.hidden_note(waiting, hidden_seconds(replayer))
-    echo(f"{letters.count_letters(count)} discarded{f'; see {audit}' if count else ''}{hidden}")
+    invisible = letters.invisible_note(waiting, hidden_seconds(replayer))
+    echo(f"{letters.count_letters(count)} discarded{f'; see {audit}' if count else ''}{invisible}")

@@ -45,7 +45,7 @@ def evaluate_subscriptions(topic: str, pending: int) -> Iterator[Fault]:
     problem = "alarms notify nobody: there is no subscription"
     if pending:
         problem = f"alarms notify nobody: {_addresses(pending)} not confirmed"
-        advice = f"follow the link in the mail from AWS; for a new mail: {advice}"
+        advice = f"follow the link in the email from AWS; for a new email: {advice}"
     yield Fault(problem, advice, State.WARNING)
 
 

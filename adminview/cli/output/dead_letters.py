@@ -19,7 +19,7 @@ from adminview.model.stream import FAR_FUTURE
 ID_LENGTH = 8  # enough to be unique in practice
 COLUMNS = {"id": 2, "item": 4, "error": 6, "changed": 3, "tries": 1}  # with relative widths
 
-OUTCOMES = {"unchanged": "dead letters whose rows were already right"}
+OUTCOMES = {"unchanged": "dead letters whose rows were already correct"}
 
 
 def letters_table(peeked: PeekResult, now: float) -> TextTable:
@@ -49,24 +49,24 @@ def item_of(resolved: ResolvedLetter) -> str:
 
 def footer(peeked: PeekResult, waiting: Waiting, seconds: float = NEXT_TRY_SECONDS) -> str:
     more = "" if peeked.complete else ", and there may be more (--limit)"
-    return f"{count_letters(len(peeked))}{more}{hidden_note(waiting, seconds)}"
+    return f"{count_letters(len(peeked))}{more}{invisible_note(waiting, seconds)}"
 
 
 def count_letters(count: int) -> str:
     return f"{count} dead letter{'' if count == 1 else 's'}"
 
 
-def hidden_note(waiting: Waiting, seconds: float = NEXT_TRY_SECONDS) -> str:
-    """Return a note about hidden dead letters, beginning with a semicolon; "" if there are none.
+def invisible_note(waiting: Waiting, seconds: float = NEXT_TRY_SECONDS) -> str:
+    """Return a note about invisible dead letters, beginning with a semicolon; "" if there are none.
 
-    They are hidden for up to *seconds*.
+    They are invisible for up to *seconds*.
     """
     count = waiting.invisible
     minutes, rest = divmod(int(seconds), 60)
     time = f"{rest} seconds" if rest else f"{minutes} minutes"
     verb = "is" if count == 1 else "are"
     return (
-        f"; about {count_letters(count)} {verb} hidden, for up to {time} after a try"
+        f"; about {count_letters(count)} {verb} invisible, for up to {time} after a try"
         if count
         else ""
     )

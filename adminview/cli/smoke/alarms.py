@@ -21,7 +21,7 @@ RINGING: Final = "ALARM"
 ACTION_SECONDS: Final = 60.0
 REASON: Final = "adminview smoke tests whether alarms reach you. Nothing is wrong."
 DONE: Final = "Successfully executed action"
-PROMPT: Final = "Did the e-mail about the alarm {} arrive? It may take a minute"
+PROMPT: Final = "Did the email about the alarm {} arrive? It may take a minute"
 
 
 def ring(run: SmokeRun, cleanup: Cleanup) -> Seen:
@@ -43,7 +43,7 @@ def ring(run: SmokeRun, cleanup: Cleanup) -> Seen:
 
 
 def _evaluate(run: SmokeRun, name: str, actions: list[str], subscribed: int) -> Seen:
-    """Evaluate the actions of an alarm; the user says whether the e-mail arrived."""
+    """Evaluate the actions of an alarm; the user says whether the email arrived."""
     if not actions:
         return failed(f"{name} ran no action", "deploy the Watch stack again with --revert-drift")
     if not all(summary.startswith(DONE) for summary in actions):
@@ -54,7 +54,7 @@ def _evaluate(run: SmokeRun, name: str, actions: list[str], subscribed: int) -> 
         return unknown("the topic took the notification, but has no confirmed subscriber", advice)
     line = f"the topic took the notification for {subscribed} subscribers"
     if not run.options.confirm:
-        return unknown(line, f"look for an e-mail about the alarm {name}")
+        return unknown(line, f"look for an email about the alarm {name}")
     if run.options.confirm(PROMPT.format(name)):
         return passed(f"{line}, and it arrived")
     return failed(f"{line}, and it did not arrive", "look at the address and its spam folder")
@@ -90,7 +90,7 @@ CHECKS: Final = (
     SmokeCheck(
         12,
         "An alarm reaches a person",
-        "CloudWatch may publish to the topic, and the e-mail arrives",
+        "CloudWatch may publish to the topic, and the email arrives",
         ring,
         minutes=1,
         cents=0.1,

@@ -28,7 +28,7 @@ from adminview.reconcile.equality import equivalent
 
 # The first item may meet a mapping that has just been created, and a cold start.
 FIRST_SECONDS, NEXT_SECONDS = 180.0, 60.0
-# A scheduled replay may receive the dead letter first: then it is hidden for six minutes.
+# A scheduled replay may receive the dead letter first: then it is invisible for six minutes.
 LETTER_SECONDS: Final = 450.0
 SECOND_LETTER_SECONDS: Final = 60.0
 CAUGHT_UP_SECONDS: Final = 60.0  # the replay and bulk work depend on it

@@ -134,7 +134,7 @@ class Session:
             if line := replay_outdated(replayer, OutdatedFilter(read=self._read)):
                 self.hooks.say(line)
             waiting = replayer.consumer.count(deadline=Deadline.after(READ_SECONDS))
-        # Dead letters that are hidden now are replayed when they become visible.
+        # Dead letters that are invisible now are replayed when they become visible.
         self._replayed_at = (state, waiting) if waiting.invisible else state
 
     def end(self) -> int | None:
