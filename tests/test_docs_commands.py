@@ -50,6 +50,13 @@ def words_of(line: str) -> list[str]:
     return shlex.split(line, comments=True)[1:]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_commands_are_in_blocks_that_are_tested(page: Path) -> None:
+    blocks = re.findall(r"^ *```(\w*)\n(.*?)^ *```", page.read_text(), re.DOTALL | re.MULTILINE)
+    commands = [text for kind, text in blocks if kind != "console"]
+    assert [text for text in commands if re.search(r"^ *\$ ", text, re.MULTILINE)] == []
+
+
 def test_there_are_commands_of_each_tool() -> None:
     assert min(len(OURS) - 100, len(AWS) - 20, len(CDK) - 10) > 0
 

@@ -1,5 +1,7 @@
 """The examples of docs/views.md are the files of an app that loads and passes its tests."""
 
+import ast
+import json
 import re
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from adminview.model.item import encode
 from tests.support.adopter import adopter_environment
 
 PAGE = (Path(__file__).parents[2] / "docs" / "views.md").read_text()
@@ -79,3 +82,19 @@ def test_the_view_files_on_the_page_are_one_model_whose_patterns_are_all_describ
     names = re.findall(r'AccessPattern\(\s*"([a-z-]+)"', views)
     assert len(names) == 12
     assert [name for name in names if name not in printed] == []
+
+
+def test_the_preview_on_the_page_reads_an_item_from_a_file_and_from_the_aws_cli(
+    app: Path, run: Callable[..., str]
+) -> None:
+    assert "$ adminview preview Tickets ticket.json\n" in PAGE
+    assert "| adminview preview Tickets -\n" in PAGE
+    (text,) = re.findall(r"^TICKET = (\{.*?^\})", PAGE, re.DOTALL | re.MULTILINE)
+    ticket = ast.literal_eval(text)
+    (app / "ticket.json").write_text(json.dumps(ticket))
+    printed = run("adminview", "preview", "Tickets", "ticket.json")
+    assert "TICKET#t-1" in printed
+    assert "TAG#lamp" in printed
+    typed = {"Item": {name: encode(value) for name, value in ticket.items()}}
+    (app / "item.json").write_text(json.dumps(typed))
+    assert run("adminview", "preview", "Tickets", "item.json") == printed
