@@ -1,7 +1,7 @@
 """The verify function: a sample of all tables in, the drift out. Writes only its own progress.
 
-It works on the segments of a verification as the bulk function does, one after the other. What it
-does not finish in its time, the next invocation continues.
+It works on the segments of a verification as the bulk function does, one after the other. The next
+invocation continues a verification that it does not finish in its time.
 """
 
 import os

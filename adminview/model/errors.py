@@ -100,7 +100,7 @@ class UnansweredCallError(AdminViewError):
 
 
 class BulkError(AdminViewError):
-    """Bulk work cannot continue. What is written stays written."""
+    """Bulk work cannot continue. Rows that are written stay written."""
 
 
 class TooEarlyError(BulkError):

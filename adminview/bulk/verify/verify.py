@@ -1,6 +1,6 @@
 """Compare the view with its sources, both ways, while both keep changing.
 
-Pages are read with eventually consistent reads. What differs is a candidate: most often a change in
+Pages are read with eventually consistent reads. A difference is a candidate: most often a change in
 flight. After a grace period it is rechecked with consistent reads. If it still differs, and the
 item has not changed since the last check, the sync had enough time: the difference is real.
 """

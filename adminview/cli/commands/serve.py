@@ -50,7 +50,7 @@ def serve(  # noqa: PLR0913 - all are keywords
     stage: Stage = None,
     prefix: Prefix = "",
 ) -> None:
-    """Serve the HTTP API locally, on the tables of AWS_ENDPOINT_URL or of a deployed stage."""
+    """Serve the HTTP API locally, for a deployment or for the engine at AWS_ENDPOINT_URL."""
     if not expose and not is_loopback(host):
         msg = (
             f"host {host!r} can be reached from other machines, and this server has no "

@@ -96,8 +96,8 @@ def smoke(  # noqa: PLR0913 - the command's options
     prefix. It refuses prod unless you allow it.
 
     The report is Markdown, or JSON, without account numbers and data. A whole
-    run takes less than 20 minutes, unless a deployment is slow, and costs less
-    than half a dollar.
+    run takes less than 20 minutes, unless a deployment is slow, and costs a
+    few cents.
 
     Exit status: 0 all checks passed or were skipped, 1 some failed or are unknown.
     """

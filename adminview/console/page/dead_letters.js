@@ -210,7 +210,7 @@ function Repair({ action, close, started }) {
   };
   const other = state instanceof ApiError ? state.problem.job : undefined;
   return html`<${Dialog} title=${`${verb} ${action.what}`} close=${close}>
-    <p>${action.action === "replay" ? "Reads each source item again and makes its rows match. Newer data is never overwritten. What still fails returns to the queue." : "Deletes the dead letters. Their items stay as they are in the view until they change or are reconciled."}</p>
+    <p>${action.action === "replay" ? "Reads each source item again and makes its rows match. Newer data is never overwritten. Dead letters that still fail return to the queue." : "Deletes the dead letters. Their items stay as they are in the view until they change or are reconciled."}</p>
     <form onSubmit=${submit}>
       <${Reason} value=${reason} set=${setReason} />
       ${action.count > 1 && html`<label>Dead letters per second <input name="rate" type="number" min="1" max="100" required value=${rate} onInput=${(/** @type {any} */ event) => setRate(event.target.value)} /></label>`}

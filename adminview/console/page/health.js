@@ -84,7 +84,7 @@ function Overview({ status, target }) {
         ${waiting.map(({ name, deadLetters }) => html`<li><${Text} text=${name} /> has ${deadLetters.value?.toLocaleString()} ${deadLetters.value === 1 ? "dead letter" : "dead letters"}. <${Link} href="/dead-letters">Show dead letters<//></li>`)}
         ${others > 0 && html`<li>The queue has ${others.toLocaleString()} ${named > 0 ? "more " : ""}${others === 1 ? "dead letter" : "dead letters"}. <${Link} href="/dead-letters">Show dead letters<//></li>`}</ul>`
     }
-    ${hidden > 0 && html`<p>${hidden.toLocaleString()} ${hidden === 1 ? "dead letter is" : "dead letters are"} invisible for now. <${Link} href="/dead-letters">Show until when<//></p>`}
+    ${hidden > 0 && html`<p>${hidden.toLocaleString()} ${hidden === 1 ? "dead letter is" : "dead letters are"} invisible for now. <${Link} href="/dead-letters">Show when they are visible again<//></p>`}
     ${status.state === "unknown" && html`<${Doubt} sources=${status.sources} target=${target} />`}
     <h2>Sources</h2>
     <${Table} label="Sources" head=${["source", "state", ...["lag", `records${status.window ? ` ${status.window}` : ""}`, "rows written", "dead letters", "drift"].map((title) => ({ title, number: true })), "last verification"]}>
