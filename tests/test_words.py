@@ -26,6 +26,7 @@ DOCUMENTS = [
     *(path for path in ROOT.glob("*.md") if path.name != "MODEL_CHANGES.md"),
     *ROOT.glob("docs/*.md"),
     *ROOT.glob("adminview/examples/**/*.md"),
+    *ROOT.glob("examples/*.md"),
 ]
 FOLDERS = ("adminview", "infra", "lambdas", "examples", "bench", "tests/support", "tests/simulator")
 MODULES = [ROOT / "app.py", *(path for name in FOLDERS for path in (ROOT / name).rglob("*.py"))]
@@ -227,6 +228,36 @@ def test_the_openapi_document_has_no_retired_words() -> None:
     texts = [*described(document(registry(), ""))]
     assert len(texts) > 50
     assert {text: words for text in texts if (words := retired(prose(text)))} == {}
+
+
+PAGE = sorted(ROOT.glob("adminview/console/page/*.js"))
+
+
+def page_texts(code: str) -> Iterator[str]:
+    """Yield the texts of a module of the console's page: between tags, quoted, and in comments."""
+    code = re.sub(r"\$\{[^{}]*\}", " {} ", code)
+    for pattern in (r"[>}]([^<>{}`$=;]*?)[<{`]", r'"([^"\n]* [^"\n]*)"', r"//\s*(.*)"):
+        yield from re.findall(pattern, code)
+
+
+@pytest.mark.parametrize("module", PAGE, ids=lambda path: path.name)
+def test_the_texts_of_the_consoles_page_have_no_retired_words(module: Path) -> None:
+    texts = [*page_texts(module.read_text())]
+    assert texts
+    assert {text: words for text in texts if (words := retired(prose(text)))} == {}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "html`<p>A letter waits.</p>`",
+        'show("It was set aside.")',
+        "// as told",
+        "`<i>${n} rests</i>`",
+    ],
+)
+def test_retired_words_are_found_in_the_consoles_page(code: str) -> None:
+    assert [text for text in page_texts(code) if retired(prose(text))]
 
 
 def test_no_alarm_has_retired_words() -> None:

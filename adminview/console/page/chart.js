@@ -25,7 +25,7 @@ export function Chart({ rows, pattern }) {
   const top = Math.max(0, ...bars.map((bar) => bar.value));
   const bottom = Math.min(0, ...bars.map((bar) => bar.value));
   const unit = (HEIGHT - FOOT - HEAD) / (top - bottom || 1);
-  // A narrow window gets a narrow picture, not a wide one with tiny letters.
+  // A narrow window gets a narrow picture, not a wide one with tiny text.
   const width = matchMedia(NARROW).matches ? 360 : 900;
   const most = Math.floor(width / NAME); // names that fit side by side
   const step = width / bars.length;
