@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 
 from adminview.aws.observability import NOT_READY
 from adminview.aws.settings import NAMESPACE
+from adminview.cli.costing.load import read_loads
 from adminview.cli.main import app
 from adminview.cli.output.tables import patterns_markdown
 from adminview.dead_letters.replay_summary import LetterOutcome
@@ -112,6 +114,29 @@ def test_the_readmes_range_covers_what_was_measured() -> None:
         figure = figures[f"{rows}/batch_writer"]
         assert figure is not None
         assert least <= figure <= most
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_a_picture_of_the_layers_shows_those_of_import_linter(page: str) -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    _, *layers = settings["contracts"][0]["layers"]  # __main__ runs the command
+    text = (ROOT / page).read_text()
+    names = [" +".join(layer.split(" | ")) for layer in layers]
+    lines = [re.search(rf"^   ?{line} ", text, re.MULTILINE) for line in names]
+    starts = [line.start() for line in lines if line]
+    assert len(starts) == len(layers)
+    assert starts == sorted(starts)
+
+
+def test_the_load_in_the_guide_to_costs_is_one() -> None:
+    page = (ROOT / "docs/scale.md").read_text()
+    (block,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    (entry,) = json.loads(block).values()
+    _, _, keys = page.partition("Further keys: ")
+    more = re.findall(r"`(\w+)`", keys.partition("\n\n")[0])
+    assert more == ["itemBytes", "items", "repeated", "appearing"]
+    (load,) = read_loads({"Orders": entry | dict.fromkeys(more, 0.5)}, registry())
+    assert load.indexes["GSI1"].rows == 1
 
 
 def test_contributors_run_what_ci_runs() -> None:
