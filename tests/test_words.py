@@ -55,6 +55,7 @@ RETIRED = {
     r"rests|rested": "is invisible",
     r"hidden dead letters?|dead letters? (?:is|are|stays?) hidden": "invisible",
     r"e-mails?|mails": "email",
+    r"(?:patterns?|queries) (?:is|are|was|were) refused": "rejected",
     r"stretch(?:es)?": "range",
 }
 # Names of variables that say nothing of what they hold.
@@ -275,6 +276,7 @@ def test_no_alarm_has_retired_words() -> None:
         "as reckoned",
         "laptop",
         "two dead letters are hidden",
+        "a pattern is refused",
     ],
 )
 def test_retired_words_are_found(text: str) -> None:

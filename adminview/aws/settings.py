@@ -187,7 +187,7 @@ class PendingPatterns:
 
 PENDING_EXAMPLE = (
     'a JSON object such as {"orders-by-status": "GSI1", "orders-by-day": null}: each access '
-    "pattern that is not ready, with the older index that serves it meanwhile, or null to refuse it"
+    "pattern that is not ready, with the older index that serves it meanwhile, or null to reject it"
 )
 
 

@@ -200,7 +200,7 @@ COMPONENTS: Final[dict[str, Schema]] = {
             "consistent": {"type": "boolean"},
             "ready": {
                 "type": "boolean",
-                "description": "If false, queries are refused until a backfill is complete.",
+                "description": "If false, queries are rejected until a backfill is complete.",
             },
         }
     ),

@@ -1,4 +1,4 @@
-"""A phase of a plan: the indexes of the table, and the access patterns that are refused."""
+"""A phase of a plan: the indexes of the table, and the access patterns that are rejected."""
 
 import json
 from pathlib import Path

@@ -215,7 +215,7 @@ def test_a_changed_total_is_refused_until_the_sweep_and_then_exact(
     lab.live()
     application = lab.application(models["changed"])
     plan = application.plan()
-    assert any("is refused until all rows are backfilled" in note for note in plan.notes)
+    assert any("is rejected until all rows are backfilled" in note for note in plan.notes)
     kinds = [step.kind for step in plan.steps]
     assert kinds.index("sweep") < len(kinds) - 1 - kinds[::-1].index("deploy-api")
     assert application.apply(plan.destroyed)

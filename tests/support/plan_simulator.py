@@ -220,7 +220,7 @@ class World:
         on_totals |= {name for name, total in totals.items() if total}
         dark = before.keys() - gone - on_totals - {name for name, _, _ in self.deployed.live()}
         if dark:
-            fail(f"{dark} were served before, and are refused now")
+            fail(f"{dark} were served before, and are rejected now")
 
     def _check_total(self, step: DeployApi, shape: Any, was: Any, target: Description) -> None:
         """Hold that a total answers only if nothing is missing from it and nothing too much."""

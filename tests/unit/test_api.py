@@ -147,7 +147,7 @@ def test_a_wrong_page_is_refused_in_the_librarys_words(query: str, words: str) -
     assert (refused.status, refused.detail) == (400, words)
 
 
-def test_a_cursor_of_another_access_pattern_is_refused_as_the_library_does() -> None:
+def test_a_cursor_of_another_access_pattern_is_rejected_as_the_library_does() -> None:
     requested = client()
     cursor = requested.get("/patterns/of-colour?colour=red&limit=1")["cursor"]
     with pytest.raises(QueryError) as caught:

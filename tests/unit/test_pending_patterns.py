@@ -57,7 +57,7 @@ def ids(answered: Any) -> list[str]:
     return [result.row["data"]["M"]["id"]["S"] for result in answered]
 
 
-def test_a_pending_pattern_is_refused_however_it_is_queried(
+def test_a_pending_pattern_is_rejected_however_it_is_queried(
     new: QueryEngine, table: NotingTable
 ) -> None:
     query_engine = replace(new, pending={"of-colour": None})

@@ -93,7 +93,7 @@ def test_the_waves_say_what_is_there_and_what_is_not_yet() -> None:
     ]
 
 
-def test_on_the_first_deployment_all_patterns_are_refused_until_all_is_filled() -> None:
+def test_on_the_first_deployment_all_patterns_are_rejected_until_all_is_filled() -> None:
     assert titles(World(), NEW) == [
         "create the tables of Orders, Users, Products",
         "create the view table with all its indexes",

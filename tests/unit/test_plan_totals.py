@@ -82,14 +82,14 @@ def test_under_a_new_epoch_the_old_one_answers_until_all_is_there() -> None:
 @pytest.mark.parametrize(
     "total", [sales(epoch=2), sales(sums=["units"]), sales(sums=["units"], epoch=2, epoch_was=1)]
 )
-def test_without_an_epoch_that_can_answer_a_pattern_is_refused_and_the_plan_says_so(
+def test_without_an_epoch_that_can_answer_a_pattern_is_rejected_and_the_plan_says_so(
     total: Any,
 ) -> None:
     world = deployed()
     plan = world.plan(counting("b", total))
     assert plan.refusals == ()
     assert plan.steps[0].phase.pending == {"daily-sales": None}
-    assert [note for note in plan.notes if "'daily-sales' is refused until" in note]
+    assert [note for note in plan.notes if "'daily-sales' is rejected until" in note]
     world.reach(counting("b", total))
 
 
@@ -202,7 +202,7 @@ def test_totals_are_named_in_plain_words() -> None:
     assert step_titles(sales(), ranked) == [
         (
             "changed: DailySales, counts rows per day, now counts rows per day, adds up units and "
-            "revenue, ranked by units; its access patterns are refused until all rows are rebuilt"
+            "revenue, ranked by units; its access patterns are rejected until all rows are rebuilt"
         )
     ]
     assert step_titles(sales(), sales(epoch=2, epoch_was=1)) == [
@@ -210,8 +210,8 @@ def test_totals_are_named_in_plain_words() -> None:
     ]
     assert step_titles(sales(), sales(epoch=2)) == [
         (
-            "rebuilt: DailySales under epoch 2 instead of 1; its access patterns are refused until "
-            "all rows are rebuilt"
+            "rebuilt: DailySales under epoch 2 instead of 1; its access patterns are rejected "
+            "until all rows are rebuilt"
         )
     ]
     assert step_titles(sales(epoch=2, epoch_was=1), sales(epoch=2)) == [

@@ -69,7 +69,7 @@ def test_help_of_a_pattern_shows_its_parameters_with_their_types_and_keys() -> N
         assert part in reported
 
 
-def test_an_unknown_pattern_is_refused_with_similar_names() -> None:
+def test_an_unknown_pattern_is_rejected_with_similar_names() -> None:
     result = run("orders-by-stat")
     assert result.exit_code == 2
     assert "Did you mean 'orders-by-status'" in result.stderr

@@ -117,7 +117,7 @@ def apply(  # noqa: PLR0913 - a command's options
 ) -> None:
     """Roll out the declared model: CDK deployments, backfills between them, and a sweep.
 
-    Existing access patterns stay available. New ones are refused until they
+    Existing access patterns stay available. New ones are rejected until they
     are backfilled. Ctrl-C stops after the current step, or within a backfill.
     The same command resumes it, on any machine.
 

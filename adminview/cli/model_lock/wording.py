@@ -10,7 +10,7 @@ CANNOT_CHANGE = (
     "once it is deployed, DynamoDB cannot change its key or projection: give the new one another "
     "name; the old one is dropped when no access pattern uses it"
 )
-REBUILT_FIRST = "its access patterns are refused until all rows are rebuilt"
+REBUILT_FIRST = "its access patterns are rejected until all rows are rebuilt"
 CODE_CHANGED = "its view files, or what they import, have changed"
 FACETS = {
     "index": "queries",

@@ -7,7 +7,7 @@ so no progress is stored. The order keeps every access pattern correct at every 
   the stream and the totals     before the first row with a contribution is written
   each new index                one per update, a limit of CloudFormation
   warm throughput               before rows are written at a higher rate
-  the API                       an access pattern that is not ready is refused, or uses the older
+  the API                       an access pattern that is not ready is rejected, or uses the older
                                 index; from here on no query uses a pattern that was removed
   the views                     new rows appear next to old ones
   the alarms                    for the declared model
@@ -228,7 +228,7 @@ class _Planner:
         old = [shape["name"] for shape in before.api["patterns"]] if before.api else []
         live = {name for name, _, _ in before.live()}
         if pending:
-            reason = "an access pattern that is not ready is refused: its results are incomplete"
+            reason = "an access pattern that is not ready is rejected: its results are incomplete"
         elif before.api is None:
             reason = "it does not exist"
         else:

@@ -37,7 +37,7 @@ def notes(deployed: Deployed, declared: Declared) -> Iterator[str]:
         )
     for name in dark_patterns(deployed, declared):
         yield (
-            f"access pattern {name!r} is refused until all rows are backfilled: its total is new "
+            f"access pattern {name!r} is rejected until all rows are backfilled: its total is new "
             "or changed. To keep the old total in use meanwhile, change nothing but its epoch, and "
             "declare the old epoch as epoch_was"
         )
