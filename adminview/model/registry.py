@@ -1,10 +1,10 @@
 """The registry: all declarations of the view files, checked against each other."""
 
-import inspect
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias, TypeVar
 
@@ -105,7 +105,7 @@ class Registry:
 
     @cached_property
     def _code(self) -> dict[str, str]:
-        return {module.__name__: inspect.getsource(module) for module in self.modules}
+        return {module.__name__: _text(module) for module in self.modules}
 
     @cached_property
     def _imported(self) -> dict[str, str]:
@@ -243,13 +243,25 @@ def _repeated(
         if count > 1:
             same = [declaration for declaration in declared if declaration.name == name]
             where = [
-                module.__name__
+                place_of_declaration(declaration, modules) or _first_with(declaration, modules)
                 for declaration in same
-                for module in modules
-                if any(value is declaration for value in vars(module).values())
             ]
             files = "twice in " + where[0] if len({*where}) == 1 else "in " + " and in ".join(where)
             yield f"{problem}, {name!r}: declared {files}", same[-1]
+
+
+def _first_with(declaration: object, modules: Iterable[ModuleType]) -> str:
+    """Return the name of the first module that has a declaration."""
+    return next(
+        module.__name__
+        for module in modules
+        if any(value is declaration for value in vars(module).values())
+    )
+
+
+def _text(module: ModuleType) -> str:
+    """Return the text of a module's file, which may be empty: `inspect.getsource` refuses that."""
+    return Path(str(module.__file__)).read_text(encoding="utf-8")
 
 
 def _find(kind: str, name: str, declared: Iterable[Declared]) -> Declared:

@@ -57,6 +57,23 @@ def test_two_sources_of_one_table_are_refused_with_both_files() -> None:
         Registry.of([module("one", orders=orders), module("two", again=again)])
 
 
+def test_the_file_that_imports_a_source_is_not_named_as_declaring_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "views_that_share"
+    folder.mkdir()
+    declared = 'from adminview import Source\norders = Source("Orders", partition_key="id")\n'
+    (folder / "orders.py").write_text(declared)
+    (folder / "again.py").write_text(
+        f"from views_that_share.orders import orders as first\n{declared}"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    places = "views_that_share/orders.py:2 and in views_that_share/again.py:3"
+    with pytest.raises(DeclarationError, match=f"'Orders': declared in {places}$"):
+        Registry.of(load_modules("views_that_share", "view", "ADMINVIEW_VIEWS"))
+
+
 def test_two_patterns_of_one_name_are_refused_with_both_files() -> None:
     first = module("one", orders=orders, rows=view(orders)(rows), a=AccessPattern("all", "X"))
     two = module("two", a=AccessPattern("all", "Y"))

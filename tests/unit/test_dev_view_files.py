@@ -65,6 +65,24 @@ def test_nothing_has_changed_after_a_load(files: ViewFiles) -> None:
     assert not settled(files)
 
 
+def test_an_empty_file_declares_nothing(files: ViewFiles, app: Path) -> None:
+    before = files.load().fingerprint
+    (app / "views/shipments.py").touch()
+    registry = files.load()
+    assert registry.description()["fingerprint"] != before
+    assert sort_keys(registry) == ["one"]
+
+
+def test_a_file_that_vanishes_while_it_is_loaded_is_an_error_of_the_view_files(
+    files: ViewFiles, app: Path
+) -> None:
+    files.load()
+    (app / "views/shipments.py").write_text("import pathlib; pathlib.Path(__file__).unlink()\n")
+    with pytest.raises(DeclarationError, match=r"could not be read: .*shipments"):
+        files.load()
+    assert settled(files), "it is loaded again"
+
+
 def test_a_change_counts_when_the_file_is_written(files: ViewFiles, app: Path) -> None:
     files.load()
     (app / "views/orders.py").write_text(VIEW + "# ")

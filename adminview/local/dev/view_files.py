@@ -45,9 +45,7 @@ class ViewFiles:
         self._loaded = self._polled = self._state()  # before: a change during the import counts
         forget_view_files()
         with _imported_again(self._is_ours):
-            registry = self._load()
-        code = {module.__name__: _text(module.__file__) for module in registry.modules}
-        self._imported = local_modules(code)
+            registry, self._imported = self._load()
         self._broken = False
         watched = self._state()
         self._loaded = {file: self._loaded.get(file, state) for file, state in watched.items()}
@@ -67,14 +65,19 @@ class ViewFiles:
         is_settled, self._polled = state == self._polled, state
         return is_settled and state != self._loaded
 
-    def _load(self) -> Registry:
+    def _load(self) -> tuple[Registry, dict[str, Path]]:
+        """Return the model, and the files of the modules that its view files import."""
         try:
             registry = Registry.of(load_modules(self.package, "view", VIEWS_PACKAGE))
             assert registry.fingerprint  # reads the files now, before they change again
+            code = {module.__name__: _text(module.__file__) for module in registry.modules}
+            return registry, local_modules(code)
         except SystemExit as error:
             msg = "a view file ends the program"
             raise DeclarationError(msg) from error
-        return registry
+        except OSError as error:  # an editor or git replaces files
+            msg = f"a view file could not be read: {error}"
+            raise DeclarationError(msg) from error
 
     def _is_ours(self, module: str) -> bool:
         in_package = module == self.package or module.startswith(f"{self.package}.")
