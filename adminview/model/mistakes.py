@@ -28,10 +28,15 @@ def yield_mistake(yielded: object) -> str:
             return f"{wrong}; an entry belongs in a row, as in Row(PK, SK, indexes=[…])"
         case Contribution() | Total():
             return f"{wrong}; a contribution belongs in a row, as in Row(PK, SK, totals=[…])"
-        case list() | tuple() | Iterator():
+        case list() | tuple() | Iterator() if not _are_texts(yielded):
             return f"{wrong}; to yield each row of it, write `yield from`"
         case _:
             return f"{wrong}; write `yield Row(PK, SK, data=…)`"
+
+
+def _are_texts(value: object) -> bool:
+    """Return whether it is a list or tuple that begins with a text, as in `yield (PK, SK)`."""
+    return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], str)
 
 
 def _list_mistake(name: str, value: object) -> str:

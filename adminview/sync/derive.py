@@ -85,14 +85,18 @@ def _add_rows(
         if room is not None:
             check_size(attributes, room)
         if rows.setdefault((row.pk, row.sk), attributes) is not attributes:
-            msg = (
-                "two rows of one item have the same PK and SK; "
-                "a list with two equal elements is the usual cause"
-            )
-            raise RowError(msg)
+            raise RowError(_repetition(rows[row.pk, row.sk], derived))
         derived.append(attributes)
     if len(derived) * ROW_LIMIT > view.max_bytes:  # fewer rows cannot exceed it
         _check_bytes(derived, view)
+
+
+def _repetition(first: Attributes, derived: Iterable[Attributes]) -> str:
+    """Describe two rows with one key; *derived* are those of the view that yielded the second."""
+    same = "two rows of one item have the same PK and SK"
+    if any(attributes is first for attributes in derived):
+        return f"{same}; a list with two equal elements is the usual cause"
+    return f"{same}, from two views; give one of them another PK or SK"
 
 
 def _check_bytes(rows: Iterable[Attributes], view: View) -> None:

@@ -191,7 +191,7 @@ def test_two_views_that_derive_the_same_row_fail() -> None:
     assert preview(item).exit_code == 0
     model = registry()
     twice = Registry(**{**vars(model), "views": (*model.views, model.views[0])})
-    with pytest.raises(RowError, match="two rows of one item have the same PK and SK"):
+    with pytest.raises(RowError, match="the same PK and SK, from two views; give one"):
         rows_of(model.source("Pets"), item, twice)
 
 

@@ -264,7 +264,8 @@ def test_one_item_with_two_rows_of_one_key_is_dead_lettered() -> None:
         yield Row("PK", item["id"])
 
     batch = prepared(record(things, None, {"id": "i"}), model=model_of(derivation))
-    assert "two rows of one item have the same PK and SK" in letters(batch)[0]["error"]["reason"]
+    reason = letters(batch)[0]["error"]["reason"]
+    assert "two rows of one item have the same PK and SK; a list with two equal" in reason
 
 
 def test_two_items_that_claim_one_row_are_noticed() -> None:

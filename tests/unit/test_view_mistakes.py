@@ -45,6 +45,7 @@ def row(**arguments: Any) -> Row:
         (Row, "the view yielded the class Row instead of a Row; write `yield Row("),
         ([row()], "the view yielded list instead of a Row; to yield each row of it, write `yield "),
         ((row(),), "the view yielded tuple instead of a Row; to yield each row"),
+        (("PK", "SK"), "the view yielded tuple instead of a Row; write `yield Row(PK, SK"),
         ((row() for _ in "a"), "the view yielded generator instead of a Row; to yield each row"),
         (entry(), "the view yielded IndexEntry instead of a Row; an entry belongs in a row"),
         (by_status, "the view yielded Index instead of a Row; an entry belongs in a row"),
