@@ -132,3 +132,13 @@ def test_the_sources_that_sent_records_are_known() -> None:
 
 def test_a_count_has_its_plural() -> None:
     assert [count(1, "row written"), count(2, "item")] == ["1 row written", "2 items"]
+
+
+def test_many_dead_letters_of_one_error_leave_its_traceback_visible() -> None:
+    printed: list[str] = []
+    printer = BatchPrinter(printed.append, lambda _: "Traceback")
+    other = letter("Users/101", RowError("it is bad in another way"))
+    printer.dead_lettered([*(letter(f"Users/{n}") for n in range(100)), other])
+    assert len(printed) == 5 + 1 + 2 + 1
+    assert "  dead letter: Users/101: RowError: it is bad in another way" in printed
+    assert printed[-1] == "  and 95 more: RowError: it is bad"

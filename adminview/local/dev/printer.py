@@ -1,8 +1,9 @@
 """Prints what the sync and the totals function did, and why an item was dead-lettered."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from adminview.aws.call_errors import CallErrors
 from adminview.local.dev.rebuild import count
@@ -15,6 +16,7 @@ from adminview.model.dead_letter import (
 )
 from adminview.sync.counts import BatchCounts
 
+MOST_LINES: Final = 5  # about dead letters of one error, so that its traceback stays visible
 CORRECTED = " (in the item's old version; a replay checks that no row of that version is left)"
 
 
@@ -60,11 +62,15 @@ class BatchPrinter:
             self.say(f"  failed calls: {', '.join(errors)}")
 
     def dead_lettered(self, letters: Iterable[OutgoingLetter], *, corrected: bool = False) -> None:
-        """Print each dead letter, and the traceback of an error that was not printed before.
+        """Print the first dead letters of each error, and its traceback if that is new.
 
         If items were *corrected*, some dead letters are only about their rows before that.
         """
+        numbers = Counter[tuple[str, str]]()
         for outgoing in letters:
+            numbers[outgoing.error, outgoing.reason] += 1
+            if numbers[outgoing.error, outgoing.reason] > MOST_LINES:
+                continue
             letter = from_json(outgoing.body)
             known = outgoing.reason in self._explained
             trace = self.explain(letter) if corrected or not known else None
@@ -74,6 +80,10 @@ class BatchPrinter:
             if trace and not known:
                 self._explained.add(outgoing.reason)
                 self.say("\n".join(f"    {line}" for line in trace.splitlines()))
+
+        for (error, reason), number in numbers.items():
+            if number > MOST_LINES:
+                self.say(f"  and {number - MOST_LINES} more: {error}: {reason}")
 
     def forget(self) -> None:
         """Print tracebacks again: the view files have changed."""
