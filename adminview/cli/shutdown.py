@@ -1,7 +1,7 @@
 """Stop on Ctrl-C in an orderly way. A second Ctrl-C ends the command at once."""
 
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import inf
@@ -42,10 +42,11 @@ class Shutdown:
 def graceful_shutdown(
     stop: Shutdown | None = None,
     signals: Iterable[signal.Signals] = (signal.SIGINT, signal.SIGTERM),
+    on_request: Callable[[], object] = lambda: None,
 ) -> Iterator[Shutdown]:
     """Turn the first of these *signals* into a stop request; the next one ends the process.
 
-    SIGHUP stays ignored after `nohup`.
+    SIGHUP stays ignored after `nohup`. The handler calls *on_request*, which must not print.
     """
     stop = stop or Shutdown()
     before: dict[signal.Signals, object] = {}
@@ -53,6 +54,7 @@ def graceful_shutdown(
     def request_stop(_: int, __: FrameType | None) -> None:
         stop.at = monotonic()
         stop.event.set()
+        on_request()
         _restore(before)
 
     for number in signals:

@@ -177,7 +177,8 @@ def test_the_first_hour(hour: Hour) -> None:
     assert dev.finish() == 0
     assert "stopped, and all tables are gone" in dev.output
     assert hour.files() == before
-    urls = (hour.exports["AWS_ENDPOINT_URL"], api.removesuffix("/"))
+    shown = console.partition("/?")[0]
+    urls = (hour.exports["AWS_ENDPOINT_URL"], api.removesuffix("/"), shown)
     assert [url for url in urls if listens(url)] == []
 
 
@@ -252,7 +253,8 @@ def make_mistakes_in_rows(hour: Hour, dev: Terminal) -> None:
 
 def repair(hour: Hour, dev: Terminal) -> None:
     """List, show, replay and discard dead letters; fix the view, whose dead letters dev replays."""
-    listed = json.loads(hour.eventually("the view raised TypeError", "dlq", "list", "--json"))
+    printed = hour.eventually("the view raised TypeError", "dlq", "list", "--json")
+    listed = json.loads(printed[printed.index("[") :])  # below what a slow command is doing
     assert listed
     ids = re.findall(r'"id": "([0-9a-f-]+)"', json.dumps(listed))
     assert "Orders/o-" in hour.run("dlq", "show", ids[0])
@@ -325,6 +327,20 @@ def test_data_is_loaded_and_kept_on_either_engine(hour: Hour) -> None:
     kept = (hour.folder / ".data/items.jsonl").read_text()
     assert '"tags": {"SS": ["a", "b"]}' in kept
     assert '"raw": {"B": "AA=="}' in kept
+
+
+def test_a_second_ctrl_c_ends_a_view_that_never_returns(hour: Hour) -> None:
+    dev = hour.dev()
+    hour.put("Orders", **ORDER)
+    endless = INVOICES.replace("    country =", "    while True:\n        pass\n    country =")
+    hour.write("invoices.py", endless)
+    dev.wait_for("rebuilding Orders… ")
+    dev.type(CTRL_C)
+    dev.wait_for("stopping (a second Ctrl-C ends at once)… ")
+    dev.type(CTRL_C)
+    assert dev.finish() != 0
+    assert "Traceback" not in dev.output
+    assert not listens(hour.exports["AWS_ENDPOINT_URL"])
 
 
 def test_a_view_file_that_is_broken_at_the_start_is_waited_for(hour: Hour) -> None:

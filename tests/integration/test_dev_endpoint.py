@@ -10,7 +10,7 @@ import pytest
 
 from adminview.cli.commands import dev as command
 from adminview.examples.shop.sample_data import FIRST_DAY, SECOND_DAY
-from adminview.local.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
+from adminview.local.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine, EngineName
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.tables import create, source_table, view_table
 from adminview.model import Registry, Source
@@ -130,6 +130,14 @@ def test_only_engines_that_somebody_else_started_are_waited_for(
     assert checked == ["DYNAMODB", "DYNAMODB_STREAMS"]
     with command.use_endpoint(os.environ):  # which names them now
         assert checked[2:] == ["DYNAMODB", "DYNAMODB_STREAMS", "SQS"]
+
+
+def test_an_engine_that_is_started_leaves_its_usual_port_to_the_api(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "moto_engine", lambda port: pytest.fail(f"listens at {port}"))
+    with command.start_engine(EngineName.MOTO, dict(environment), command.ENGINE_PORT) as variables:
+        assert variables["AWS_ENDPOINT_URL"]
 
 
 def test_rows_that_an_older_model_left_are_rebuilt(

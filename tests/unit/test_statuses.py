@@ -120,6 +120,7 @@ USAGE_ERRORS: list[list[str]] = [
     ["cost", "--source", "Orders", "--changes", "1", "--items-file", "absent.json"],
     ["demo", "--engine", "nope"],
     ["dev", "--engine", "nope"],
+    ["dev", "--data", "README.md"],
     ["dev", "--items-file", "absent.jsonl"],
     ["dlq", "discard", "--reason", "old"],
     ["dlq", "list", "--older-than", "soon"],

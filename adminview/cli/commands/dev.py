@@ -53,6 +53,7 @@ POLL_SECONDS: Final = 0.5  # between two looks at the view files; a change count
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 AWS_HOSTS: Final = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
 SHOP: Final = "shop"
+STOPPING: Final = "stopping (a second Ctrl-C ends at once)"
 # A busy engine may take longer than AWS; several streams and the API share the connections.
 PATIENT: Final = Config(read_timeout=30, max_pool_connections=64)
 
@@ -82,6 +83,8 @@ def dev(
         Path | None,
         typer.Option(
             metavar="FOLDER",
+            file_okay=False,
+            writable=True,
             help="Keep the source items in this folder for the next run. Rows are rebuilt.",
         ),
     ] = None,
@@ -103,12 +106,14 @@ def dev(
         raise typer.BadParameter(msg, param_hint="--data")
     files = ViewFiles(views_package())
     with ExitStack() as running:
-        stop = running.enter_context(graceful_shutdown(signals=SIGNALS))
+        stop = running.enter_context(
+            graceful_shutdown(signals=SIGNALS, on_request=partial(counting, STOPPING))
+        )
         if (registry := _first_model(files, stop)) is None:
             return
         check_writes(writes, registry)
         doing("starting")
-        connected, variables = running.enter_context(_connect(engine, os.environ))
+        connected, variables = running.enter_context(_connect(engine, os.environ, port))
         gateway = LocalGateway(_api(registry, connected))
 
         console = DevConsole(connected, "adminview dev")
@@ -141,7 +146,7 @@ def dev(
         echo(f"following {names or 'no source yet'}; Ctrl-C to stop")
         idle()
         _run(files, session, stop, registry)
-        doing("stopping")
+        doing(STOPPING)
 
 
 def _writes(name: str) -> Iterable[Put | Delete]:
@@ -243,15 +248,16 @@ def _compare(old: Registry, new: Registry) -> ModelChange:
 
 @contextmanager
 def _connect(
-    name: EngineName | None, environ: MutableMapping[str, str]
+    name: EngineName | None, environ: MutableMapping[str, str], port: int | None
 ) -> Iterator[tuple[DevEngine, dict[str, str]]]:
     """Start an engine, or use the one that *environ* names, with a dead-letter queue.
 
-    Yields it with the variables that another terminal needs. *environ* names it too.
+    Yields it with the variables that another terminal needs. *environ* names it too. An engine
+    that is started leaves *port* to the API.
     """
     owned = bool(name) or not environ.get(ENDPOINT)
     started = name or EngineName.MOTO
-    with _start(started, environ) if owned else use_endpoint(environ) as variables:
+    with start_engine(started, environ, port) if owned else use_endpoint(environ) as variables:
         place = f"{started} (a local engine, not AWS)" if owned else environ[ENDPOINT]
         echo(f"AdminView on {place}, with the view files in {views_package()}")
         clients = Clients(dynamodb_client(CLIENT.merge(PATIENT)), sqs_client())
@@ -262,10 +268,12 @@ def _connect(
 
 
 @contextmanager
-def _start(name: EngineName, environ: MutableMapping[str, str]) -> Iterator[dict[str, str]]:
+def start_engine(
+    name: EngineName, environ: MutableMapping[str, str], port: int | None
+) -> Iterator[dict[str, str]]:
     """Run an engine with a dead-letter queue, and let *environ* name it and nothing else."""
-    running = moto_engine(free_port(ENGINE_PORT)) if name is EngineName.MOTO else ENGINES[name]()
-    with running as engine:
+    usual = name is EngineName.MOTO and port != ENGINE_PORT
+    with moto_engine(free_port(ENGINE_PORT)) if usual else ENGINES[name]() as engine:
         for variable in [*environ]:
             if variable.startswith(ENDPOINT) or variable == IGNORED:
                 del environ[variable]

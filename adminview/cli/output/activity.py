@@ -54,8 +54,10 @@ class Activity:
             self._text, self._since = text, self.clock()
 
     def counting(self, text: str) -> None:
-        """Say how far it is, without starting the clock again."""
+        """Say how far it is, without printing. The clock starts only if nothing was in progress."""
         with self._lock:
+            if not self._text:
+                self._since = self.clock()
             self._text = text
 
     def end(self) -> None:
