@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from adminview.cli.dead_letters import commands
+from adminview.cli import dead_letters
 from adminview.cli.main import app
 from adminview.dead_letters.replay import LOCALLY
 from adminview.local.local_cloud import LocalCloud
@@ -173,7 +173,7 @@ def test_invisible_dead_letters_are_reported_wherever_they_might_be_missed(
     shop: LocalCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # One second, the local delay, may pass within a command on a busy machine.
-    monkeypatch.setattr(commands, "LOCALLY", replace(LOCALLY, before_retry=30))
+    monkeypatch.setattr(dead_letters, "LOCALLY", replace(LOCALLY, before_retry=30))
     assert adminview("dlq", "replay").exit_code == 1
     again = adminview("dlq", "replay")
     assert again.exit_code == 1, "a dead letter is left, though it is invisible"

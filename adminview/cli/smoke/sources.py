@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 from typing import Final, TypeAlias
 
 from adminview.cli.deployment.stacks import SOURCES, SYNC
-from adminview.cli.planning.apply import PlanError
 from adminview.cli.smoke.check import (
     LONGEST,
     Cleanup,
@@ -19,6 +18,7 @@ from adminview.cli.smoke.check import (
     passed,
 )
 from adminview.cli.smoke.run import SmokeRun
+from adminview.model.errors import AdminViewError
 
 # Deploys stacks of the app in a folder, and only these.
 Deploy: TypeAlias = Callable[[Path, Sequence[str]], None]
@@ -65,7 +65,7 @@ def add_source(run: SmokeRun, cleanup: Cleanup) -> Seen:
         run.call("dynamodb", "PutItem", TableName=table, Item={"id": {"S": run.mark}})
         try:
             deploy(copy, [SYNC])
-        except PlanError as error:  # Sources was deployed, so no permission of yours is missing
+        except AdminViewError as error:  # Sources was deployed, so no permission of yours is missing
             return _undeployed(run, error)
     deployed = run.clock() - began
     row, seconds = run.wait(lambda: run.row(key), ROW_SECONDS)
@@ -87,7 +87,7 @@ def add_source(run: SmokeRun, cleanup: Cleanup) -> Seen:
     return passed(f"{line}; {other.route.source.name} was synced in {other_seconds:.0f} s")
 
 
-def _undeployed(run: SmokeRun, error: PlanError) -> Seen:
+def _undeployed(run: SmokeRun, error: AdminViewError) -> Seen:
     """Return that the mapping could not be created; the command prints the reason last."""
     name = run.deployment.name_of(SYNC)
     why = f"aws cloudformation describe-stack-events --stack-name {name} shows why"
