@@ -63,9 +63,9 @@ def add_source(run: SmokeRun, cleanup: Cleanup) -> Seen:
         deploy(copy, [SOURCES])
         # Before the mapping exists: it must begin with the oldest record.
         run.call("dynamodb", "PutItem", TableName=table, Item={"id": {"S": run.mark}})
-        try:
+        try:  # Sources was deployed, so no permission of yours is missing
             deploy(copy, [SYNC])
-        except AdminViewError as error:  # Sources was deployed, so no permission of yours is missing
+        except AdminViewError as error:
             return _undeployed(run, error)
     deployed = run.clock() - began
     row, seconds = run.wait(lambda: run.row(key), ROW_SECONDS)
