@@ -55,7 +55,7 @@ function State({ state }) {
   return html`<span class=${`state ${look}`}>${text}</span>`;
 }
 
-/** Say what is known although nothing measures the sync.
+/** Say what is known although the lag is not.
  * @param {{sources: SourceStatus[], target: Target}} props */
 function Doubt({ sources, target }) {
   const equal = sources.every(
@@ -63,9 +63,9 @@ function Doubt({ sources, target }) {
   );
   const since = sources.map(({ verified }) => verified.at ?? "").sort()[0];
   if (equal && since)
-    return html`<p>Nothing is known to be wrong: the verification of <${Time} at=${since} /> found no difference between the view and its sources. Nothing measures here whether the sync has kept up since.</p>`;
+    return html`<p>Nothing is known to be wrong: the verification of <${Time} at=${since} /> found no difference between the view and its sources. It is unknown whether the sync has kept up since.</p>`;
   const options = `${target.stage ? ` --stage ${target.stage}` : ""}${target.prefix ? ` --prefix ${target.prefix}` : ""}`;
-  return html`<p>Nothing is known to be wrong, but nothing measures here whether the sync keeps up. To find out whether the view is equal to its sources, run <code>adminview verify${options}</code>.</p>`;
+  return html`<p>Nothing is known to be wrong, but it is unknown whether the sync keeps up. To find out whether the view is equal to its sources, run <code>adminview verify${options}</code>.</p>`;
 }
 
 /** @param {{status: Status, target: Target}} props */
