@@ -184,7 +184,8 @@ def end_build(checkout: Checkout) -> None:
     It would wait for the totals: nobody delivers the stream of the view here. So it is recorded
     that they are complete.
     """
-    checkout.deadline(lambda: _recorded(checkout)[PATTERNS], "the rows are built")
+    # On a busy machine, the cold starts of its 64 segments alone take minutes.
+    checkout.deadline(lambda: _recorded(checkout)[PATTERNS], "the rows are built", seconds=400)
     stop_build(checkout)
     facts = {**_recorded(checkout), PATTERNS: contents(registry().shape())}
     item = {**BUILD_KEY, FACTS: {"S": json.dumps(facts)}}
