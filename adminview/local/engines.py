@@ -77,7 +77,7 @@ class Engine:
 
 @contextmanager
 def moto_engine(port: int = 0) -> Iterator[Engine]:
-    """Run moto in this process, by default on a free port."""
+    """Run moto in this process, on *port* or, if that is taken, on a free one."""
     if not (find_spec("moto") and find_spec("flask")):
         msg = "the embedded engine is not installed: pip install 'adminview[local]'"
         raise EngineError(msg)

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from decimal import Context, Decimal
 from functools import cache
 from logging import ERROR, getLogger
+from socket import create_server, socket
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ ONE_AT_A_TIME = Lock()  # of the process, as moto's state is
 
 @contextmanager
 def moto_server(port: int = 0) -> Iterator[str]:
-    """Run moto on a port, by default on a free one, and yield its URL."""
+    """Run moto on a port, or on a free one if it is taken or 0, and yield its URL."""
     # Imported here because they take a second.
     from moto.moto_server.werkzeug_app import (  # noqa: PLC0415
         DomainDispatcherApplication,
@@ -45,15 +46,30 @@ def moto_server(port: int = 0) -> Iterator[str]:
     _add_exactly()
     getLogger("werkzeug").setLevel(ERROR)  # it would log every request
     app = serialized(without_others(DomainDispatcherApplication(create_backend_app)))
-    server = make_server(HOST, port, app, threaded=True, request_handler=MotoRequestHandler)
+    with _listen(port) as listener:  # werkzeug would print if the port is taken, and exit
+        server = make_server(
+            HOST,
+            listener.getsockname()[1],
+            app,
+            threaded=True,
+            request_handler=MotoRequestHandler,
+            fd=listener.fileno(),
+        )
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield f"http://{HOST}:{server.server_port}"
+        yield f"http://{HOST}:{server.port}"
     finally:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def _listen(port: int) -> socket:
+    try:
+        return create_server((HOST, port))
+    except OSError:
+        return create_server((HOST, 0))
 
 
 def without_others(app: "WSGIApplication") -> "WSGIApplication":

@@ -81,6 +81,9 @@ def test_a_preferred_port_is_used_unless_it_is_taken() -> None:
     with create_server(("127.0.0.1", 0)) as taken:
         port = int(taken.getsockname()[1])
         assert free_port(port) != port
+        with moto_engine(port) as engine:  # another process may take it first
+            assert engine.dynamodb_url != f"http://127.0.0.1:{port}"
+            assert engine.dynamodb().list_tables()["TableNames"] == []
     assert free_port(port) == port
     with moto_engine(port) as engine:
         assert engine.dynamodb_url == f"http://127.0.0.1:{port}"

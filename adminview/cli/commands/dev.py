@@ -273,7 +273,7 @@ def start_engine(
 ) -> Iterator[dict[str, str]]:
     """Run an engine with a dead-letter queue, and let *environ* name it and nothing else."""
     usual = name is EngineName.MOTO and port != ENGINE_PORT
-    with moto_engine(free_port(ENGINE_PORT)) if usual else ENGINES[name]() as engine:
+    with moto_engine(ENGINE_PORT) if usual else ENGINES[name]() as engine:
         for variable in [*environ]:
             if variable.startswith(ENDPOINT) or variable == IGNORED:
                 del environ[variable]

@@ -16,7 +16,7 @@ from adminview.model.dead_letter import (
 )
 from adminview.sync.counts import BatchCounts
 
-MOST_LINES: Final = 5  # about dead letters of one error, so that its traceback stays visible
+MOST_LINES: Final = 3  # about one error of a batch, so that its traceback stays visible
 CORRECTED = " (in the item's old version; a replay checks that no row of that version is left)"
 
 
