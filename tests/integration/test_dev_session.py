@@ -183,6 +183,20 @@ def test_dead_letters_of_fixed_items_are_replayed(
     eventually(lambda: letters_left(session), [])
 
 
+def test_what_one_replay_had_no_time_for_is_replayed_next(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.begin(model(tmp_path))
+    session.load([Put("Orders", {"id": "1", "status": "PAID"})])
+    eventually(lambda: letters(session), ["Orders/1"])
+    results = ["replayed 200 dead letters", ""]
+    replay = "adminview.local.dev.session.replay_outdated"
+    monkeypatch.setattr(replay, lambda *_: results.pop(0))
+    for _ in range(3):  # the last one has nothing to do
+        session.replay_outdated()
+    assert results == []
+
+
 def test_an_engine_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adminview.local.engines.find_spec", lambda _: None)
     with pytest.raises(EngineError, match=r"pip install 'adminview\[local\]'"), moto_engine():

@@ -129,13 +129,15 @@ class Session:
         if state == self._replayed_at:
             return
         replayer = self._replayer(self._registry)
-        waiting = replayer.consumer.count(deadline=Deadline.after(READ_SECONDS))
+        waiting, line = replayer.consumer.count(deadline=Deadline.after(READ_SECONDS)), ""
         if waiting.ready and (state, waiting) != self._replayed_at:
             if line := replay_outdated(replayer, OutdatedFilter(read=self._read)):
                 self.hooks.say(line)
             waiting = replayer.consumer.count(deadline=Deadline.after(READ_SECONDS))
-        # Dead letters that are invisible now are replayed when they become visible.
-        self._replayed_at = (state, waiting) if waiting.invisible else state
+        # Dead letters that are invisible now are replayed when they become visible, and those for
+        # which there was no time, at the next call.
+        settled = (state, waiting) if waiting.invisible else state
+        self._replayed_at = None if line else settled
 
     def end(self) -> int | None:
         """Stop following. Save the items if there is a file for them; return their number.
