@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -139,14 +139,20 @@ def dev(
         running.enter_context(server.running())
         shown = running.enter_context(console.listen(free_port(CONSOLE_PORT)).running())
         session.load(writes)
-        echo(f"\nIn another terminal:\n\n{export_line(variables)}\n")
-        echo(f"open {server.url}/ for the access patterns and the API reference")
-        echo(f"open {console.url(shown)} for the console")
-        names = ", ".join(source.name for source in registry.sources)
-        echo(f"following {names or 'no source yet'}; Ctrl-C to stop")
+        _print_addresses(variables, server.url, console.url(shown), registry)
         idle()
         _run(files, session, stop, registry)
         doing(STOPPING)
+
+
+def _print_addresses(
+    variables: Mapping[str, str], api_url: str, console_url: str, registry: Registry
+) -> None:
+    echo(f"\nIn another terminal:\n\n{export_line(variables)}\n")
+    echo(f"open {api_url}/ for the access patterns and the API reference")
+    echo(f"open {console_url} for the console")
+    names = ", ".join(source.name for source in registry.sources)
+    echo(f"following {names or 'no source yet'}; Ctrl-C to stop")
 
 
 def _writes(name: str) -> Iterable[Put | Delete]:
