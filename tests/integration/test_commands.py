@@ -184,7 +184,7 @@ def test_invisible_dead_letters_are_reported_wherever_they_might_be_missed(
         "dry run: nothing was written or deleted; about 1 dead letter is invisible, for up to 30"
         in previewed
     )
-    discarded = adminview("dlq", "discard", "--all", "--yes", "--reason", "x").stdout
+    discarded = adminview("dlq", "discard", "--all", "--yes", "--reason", "no longer needed").stdout
     assert "0 dead letters discarded; about 1 dead letter is invisible" in discarded
     assert shop.letters() == []
 
@@ -196,7 +196,7 @@ def keys(cloud: LocalCloud) -> set[tuple[str, str]]:
 def test_dead_letters_are_discarded_after_confirmation_and_written_to_a_file(
     shop: LocalCloud, tmp_path: Path
 ) -> None:
-    refused = adminview("dlq", "discard", "--reason", "tidy")
+    refused = adminview("dlq", "discard", "--reason", "tidy up")
     assert refused.exit_code == 2
     assert "select dead letters by id" in refused.stderr
     words = ("dlq", "discard", "--source", "Orders", "--reason", "a test order")

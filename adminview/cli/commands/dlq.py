@@ -37,6 +37,7 @@ from adminview.cli.output import dead_letters as letters
 from adminview.cli.output.printing import Console, echo, print_json
 from adminview.cli.private_files import AUDIT, Audit
 from adminview.dead_letters.letter_filter import LetterFilter
+from adminview.model.reason import LEAST_WORDS, says_why
 
 app = typer.Typer(
     help="List, show, replay or discard dead letters.\n\n"
@@ -46,6 +47,17 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
+
+def _check_reason(reason: str) -> str:
+    if not says_why(reason):
+        msg = f"give a reason of {LEAST_WORDS} words or more"
+        raise typer.BadParameter(msg)
+    return reason
+
+
+Reason = Annotated[
+    str, typer.Option(help="Reason, recorded in the audit file.", callback=_check_reason)
+]
 Id = Annotated[
     str,
     typer.Argument(
@@ -160,7 +172,7 @@ def replay(  # noqa: PLR0913 - the command's options
 def discard(  # noqa: PLR0913 - the command's options
     id_: OneId = None,
     *,
-    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit file.")],
+    reason: Reason,
     source: Source = None,
     error: Error = None,
     key: Key = None,

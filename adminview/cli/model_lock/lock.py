@@ -19,10 +19,10 @@ from adminview.cli.model_lock.model_diff import Description, ModelDiff
 from adminview.cli.model_lock.wording import describe_diff
 from adminview.model import Index, Total
 from adminview.model.errors import DeclarationError, SettingsError
+from adminview.model.reason import LEAST_WORDS, says_why
 
 LOCK, CHANGES = "model.lock.json", "MODEL_CHANGES.md"
 PARTS = {"fingerprint", "sources", "indexes", "patterns", "views", "code"}
-LEAST_WORDS = 2  # of a reason
 ENTRY = re.compile(r"^## (\S+) - (\S+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 TITLE = """# Changes of the model
 
@@ -191,4 +191,4 @@ def _is_day(text: str) -> bool:
 def _says_why(reason: str) -> bool:
     """Return whether there are enough words besides the list of changes."""
     lines = [line for line in reason.splitlines() if not line.startswith("- ")]
-    return len(re.findall(r"\w+", " ".join(lines))) >= LEAST_WORDS
+    return says_why(" ".join(lines))

@@ -195,8 +195,8 @@ export function Dialog({ title, close, required = false, children }) {
 /** The field for the reason of a repair. The server demands as many words.
  * @param {{value: string, set: (text: string) => void}} props */
 export function Reason({ value, set }) {
-  return html`<label>Reason, three words or more <input name="reason" required maxlength="500"
-    pattern="\\s*\\S+(\\s+\\S+){2,}\\s*" title="three words or more" value=${value}
+  return html`<label>Reason, two words or more <input name="reason" required maxlength="500"
+    pattern="\\s*\\S+(\\s+\\S+){1,}\\s*" title="two words or more" value=${value}
     onInput=${(/** @type {any} */ event) => set(event.target.value)} /></label>`;
 }
 

@@ -28,7 +28,7 @@ REASON: Final[Schema] = {
     "type": "string",
     "minLength": 5,
     "maxLength": 500,
-    "description": "Why; three words or more. It is recorded in the audit file.",
+    "description": "Why; two words or more. It is recorded in the audit file.",
 }
 # A row as it is stored, which may lack anything but its key.
 STORED_ROW: Final[Schema] = shape(

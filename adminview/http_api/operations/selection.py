@@ -6,13 +6,13 @@ from typing import Any, Final, NoReturn
 
 from adminview.dead_letters.groups import LetterGroup, Selection
 from adminview.http_api.problems import ProblemError
+from adminview.model.reason import LEAST_WORDS, says_why
 
 NO_SELECTION: Final = (
     'a selection is an object with one member: "ids", "group", or "all", which is true'
 )
 MOST_IDS: Final = 1000
 ID_LIMIT: Final = 200  # characters
-LEAST_WORDS: Final = 3
 REASON_LIMIT: Final = 500  # characters
 
 
@@ -33,7 +33,7 @@ def read_reason(value: Any) -> str:
     if not isinstance(value, str) or not _is_text(value):
         refuse('"reason" must be text')
     reason = " ".join(value.split())
-    if len(reason.split()) < LEAST_WORDS or len(value) > REASON_LIMIT:
+    if not says_why(reason) or len(value) > REASON_LIMIT:
         refuse(
             f'"reason" must have {LEAST_WORDS} words or more, and at most {REASON_LIMIT} characters'
         )
