@@ -142,6 +142,7 @@ USAGE_ERRORS: list[list[str]] = [
     ["reconcile", "Orders"],
     ["serve", "--host", "192.0.2.1"],
     ["smoke", "--nope"],
+    ["smoke", "--items-file", "absent.jsonl"],
     ["sql", "DELETE FROM AdminViewTable"],
     ["sql", "SELECT * FROM AdminViewTable", "--json", "--csv"],
     ["sweep", "--segments", "0"],

@@ -22,6 +22,7 @@ from adminview.aws.settings import ITEMS_FILE, PREFIX, SYNC_STACK
 from adminview.aws.stack_outputs import STAGE
 from adminview.aws.transport.eligibility import StaticCredentials
 from adminview.checks.read_sample import read_sample
+from adminview.checks.sampled import SampleItem
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import (
     check_model,
@@ -105,6 +106,7 @@ def smoke(  # noqa: PLR0913 - the command's options
     if list_:
         echo(listing([*ALL.values()]))
         return
+    samples = _samples(items)
     # Searching a log takes longer than other calls.
     patient = partial(service_client, config=CLIENT.merge(Config(read_timeout=CALL_SECONDS)))
     aws = Aws(patient, timeout=2 * CALL_SECONDS)
@@ -114,7 +116,7 @@ def smoke(  # noqa: PLR0913 - the command's options
     options = SmokeOptions(
         imported, api_url, confirm if interactive else None, _deployer(deployment)
     )
-    run = _prepare(deployment, items, options)
+    run = _prepare(deployment, samples, options)
     estimate = RunEstimate.of(checks)
     most = f"about {estimate.minutes:.0f} minutes, at most {estimate.cents:.0f} cents"
     echo(f"{len(checks)} checks of {prefix}{deployment.stage}: {most}", err=True)
@@ -160,21 +162,25 @@ def _check_stage(deployment: Deployment, *, allow_prod: bool) -> None:
 
 
 def _prepare(
-    deployment: Deployment, items: Sequence[str] | None, options: SmokeOptions
+    deployment: Deployment, samples: Sequence[SampleItem], options: SmokeOptions
 ) -> SmokeRun:
     """Connect to the deployment; raises a SettingsError if its model is not the local one."""
     model = registry()
     settings = find_settings(model, deployment)
     check_model(model, settings)
     check_queue(settings)
-    named = os.environ.get(ITEMS_FILE)
-    files = items or ([named] if named and Path(named).exists() else [])
-    with usage_errors():
-        samples = read_sample(files, model)
     replayer = make_replayer(model, settings, Clients(), streams_client())
     queue = LetterQueue(replayer, partial(invoke, replay_function_name(deployment)))
     mark = f"smoke-{secrets.token_hex(MARK_BYTES)}"
     return SmokeRun(deployment, model, settings, samples, mark, _wire(), queue, options)
+
+
+def _samples(items: Sequence[str] | None) -> list[SampleItem]:
+    """Read the sample items before anything is called: a wrong file is a usage error."""
+    named = os.environ.get(ITEMS_FILE)
+    files = items or ([named] if named and Path(named).exists() else [])
+    with usage_errors():
+        return read_sample(files, registry())
 
 
 def _wire() -> Wire:
