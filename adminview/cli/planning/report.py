@@ -84,8 +84,9 @@ def _remarks(change: ModelDiff, estimate: Estimate | None, trouble: str) -> list
         remarks.append("~ is estimated from a sample; --sample sets its size.")
     if estimate.sources:
         remarks.append(
-            "Assumed: a change rewrites every row of its item and leaves the keys. Reads are not "
-            "included."
+            "Once: to rebuild rows that exist, and to fill new indexes. Then: for a million "
+            "changes and a million inserts, before and after the model change. Assumed: a change "
+            "rewrites every row of its item and leaves the keys. Reads are not included."
         )
     if _has_totals(change):
         remarks.append(
