@@ -38,6 +38,7 @@ INNER: Final = {
 }
 KEYS: Final = (
     "stage",
+    STAGES,
     "prefix",
     "protect",
     "sources",
@@ -48,7 +49,6 @@ KEYS: Final = (
     "tags",
     "tracing",
     "vpc",
-    STAGES,
     "rolloutPhase",
 )
 # Keys that are valid in another place.
