@@ -124,6 +124,8 @@ USAGE_ERRORS: list[list[str]] = [
     ["dev", "--items-file", "absent.jsonl"],
     ["dlq", "discard", "--reason", "too old"],
     ["dlq", "discard", "--all", "--reason", "old"],
+    ["dlq", "discard", "--all", "--reason", "too old", "--audit", "."],
+    ["console", "--audit", ""],
     ["dlq", "list", "--older-than", "soon"],
     ["dlq", "replay", "--deployed", "--dry-run"],
     ["dlq", "show"],

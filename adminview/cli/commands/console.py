@@ -31,7 +31,7 @@ def console(
         ),
     ] = None,
     audit: Annotated[
-        Path, typer.Option(help="Audit file that records repairs, one per line.")
+        Path, typer.Option(help="Audit file that records repairs, one per line.", dir_okay=False)
     ] = AUDIT,
     stage: Stage = None,
     prefix: Prefix = "",

@@ -181,7 +181,10 @@ def discard(  # noqa: PLR0913 - the command's options
     everything: Annotated[bool, typer.Option("--all", help="All dead letters.")] = False,
     yes: Yes = False,
     audit: Annotated[
-        Path, typer.Option(help="Audit file that records discarded dead letters, one per line.")
+        Path,
+        typer.Option(
+            help="Audit file that records discarded dead letters, one per line.", dir_okay=False
+        ),
     ] = AUDIT,
     stage: Stage = None,
     prefix: Prefix = "",
