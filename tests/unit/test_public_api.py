@@ -1,6 +1,7 @@
 """The public API is one list, and docs/api.md describes it."""
 
 import ast
+import inspect
 import re
 import subprocess
 import sys
@@ -50,6 +51,23 @@ def test_the_page_on_the_api_names_every_public_name_once_and_no_other() -> None
     rows = re.findall(r"^\| (`.*?) \|", PAGE.read_text(), re.MULTILINE)
     named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
     assert sorted(named) == sorted(PUBLIC)
+
+
+def test_the_page_lists_the_arguments_and_their_defaults() -> None:
+    (block,) = re.findall(
+        r"^## Arguments\n.*?```\n(.*?)```", PAGE.read_text(), re.MULTILINE | re.DOTALL
+    )
+    listed = re.sub(r"\n +", " ", block).splitlines()
+    assert listed == [signature_of(line.partition("(")[0]) for line in listed]
+    assert {line.partition("(")[0] for line in listed} > {"Source", "AccessPattern", "connect"}
+
+
+def signature_of(name: str) -> str:
+    """Write a signature without types; the default of `data` is an empty map."""
+    signature = inspect.signature(getattr(adminview, name))
+    parameters = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+    plain = signature.replace(parameters=parameters, return_annotation=signature.empty)
+    return f"{name}{plain}".replace("<factory>", "{}")
 
 
 def of_an_app() -> dict[str, set[str]]:
