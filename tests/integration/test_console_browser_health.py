@@ -92,3 +92,5 @@ def test_health_names_dead_letters_that_have_no_source(console: Console) -> None
     expect(page.get_by_text("The queue has 1 dead letter.")).to_be_visible(timeout=30_000)
     page.get_by_role("link", name="Show dead letters").click()
     expect(page.get_by_role("heading", name="UnknownLetterError")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("button", name="Discard all …")).to_be_visible()
+    expect(page.get_by_role("button", name="Replay")).to_have_count(0)

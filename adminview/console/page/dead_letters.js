@@ -95,9 +95,10 @@ function Group({ group, letters, canRepair, act }) {
     <h2><${Text} text=${error} /> <span class="muted"><${Text} text=${[source, view && `view ${view}`].filter(Boolean).join(", ") || "unknown source"} /></span> <span class="badge">${group.count}</span></h2>
     <ul class="reasons">${group.reasons.map((one) => html`<li><${Value} value=${one.reason} /> <span class="muted">× ${one.count}</span></li>`)}</ul>
     ${again && html`<p class="muted">An item is here more than once. The fix of a bad item can send a dead letter too, because its old content was unreadable. A replay handles both.</p>`}
+    ${!group.readable && html`<p class="muted">A replay cannot read these: look at each, and discard what AdminView did not send.</p>`}
     <div class="tools">
-      <button type="button" onClick=${() => act({ action: "preview", select, what, count: group.count })}>Preview a replay …</button>
-      ${canRepair && html`<button type="button" class="primary" onClick=${() => act({ action: "replay", select, what, count: group.count })}>Replay all …</button>`}
+      ${group.readable && html`<button type="button" onClick=${() => act({ action: "preview", select, what, count: group.count })}>Preview a replay …</button>`}
+      ${canRepair && group.readable && html`<button type="button" class="primary" onClick=${() => act({ action: "replay", select, what, count: group.count })}>Replay all …</button>`}
       ${canRepair && html`<button type="button" class="danger" onClick=${() => act({ action: "discard", select, what, count: group.count })}>Discard all …</button>`}
     </div>
     <${Table} label=${`Dead letters with ${error}`} head=${["item", "sent", { title: "tried", number: true }, "reason"]}>
@@ -144,8 +145,8 @@ function Details({ id, canRepair, act, close }) {
         ${data.truncated && html`<p class="muted">Only the beginning is shown.</p>`}
         <${CopyButton} text=${() => data.text ?? ""}>Copy<//></details>
       <div class="tools">
-        <button type="button" onClick=${() => open("preview")}>Preview a replay …</button>
-        ${canRepair && html`<button type="button" class="primary" onClick=${() => open("replay")}>Replay …</button>`}
+        ${data.kind !== "unreadable" && html`<button type="button" onClick=${() => open("preview")}>Preview a replay …</button>`}
+        ${canRepair && data.kind !== "unreadable" && html`<button type="button" class="primary" onClick=${() => open("replay")}>Replay …</button>`}
         ${canRepair && html`<button type="button" class="danger" onClick=${() => open("discard")}>Discard …</button>`}
       </div>`
     }

@@ -143,6 +143,7 @@ export interface LetterGroup {
   newest: string;
   attempts: number;
   reasons: { reason: string; count: number }[];
+  readable: boolean;
 }
 
 export interface Letters {
