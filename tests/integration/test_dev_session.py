@@ -73,6 +73,8 @@ def session(monkeypatch: pytest.MonkeyPatch, messages: list[str]) -> Iterator[Se
         started.end()
         for name in clients.dynamodb.list_tables()["TableNames"]:
             clients.dynamodb.delete_table(TableName=name)
+        # All moto servers of a process share their queues.
+        clients.sqs.delete_queue(QueueUrl=queue_url)
 
 
 def eventually(check: Callable[[], object], expected: object) -> None:

@@ -167,6 +167,30 @@ def test_a_wrong_argument_exits_with_2(words: list[str], monkeypatch: pytest.Mon
     assert status_of(words, monkeypatch) == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["backfill", "--source", "Nope"], "'Nope'"),
+        (["sweep", "--source", "Nope"], "'Nope'"),
+        (["verify", "--source", "Nope"], "'Nope'"),
+        (["verify", "--share", "7"], "7"),
+    ],
+)
+def test_a_wrong_argument_is_found_before_a_deployment_is_looked_up(
+    words: list[str],
+    named: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Without a region, the look-up fails."""
+    for name in ("AWS_ENDPOINT_URL", "AWS_DEFAULT_REGION", "AWS_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    assert status_of(words, monkeypatch) == 2
+    reported = capsys.readouterr().err
+    assert named in reported
+    assert "region" not in reported
+
+
 def test_every_command_has_a_wrong_argument_here() -> None:
     top = get_command(app).commands  # type: ignore[attr-defined]  # a group, which has them
     groups = {name: getattr(command, "commands", {}) for name, command in top.items()}

@@ -19,7 +19,13 @@ from adminview.bulk.worker import SegmentWorker
 from adminview.cli.bulk.segment_pool import Limits, RunOptions, SegmentOutcome, SegmentPool, connect
 from adminview.cli.bulk.state_machine import ExecutionFollower, ExecutionRequest, as_event
 from adminview.cli.deployment.deployment import Deployment
-from adminview.cli.deployment.find import check_deployed, check_model, check_streams, find_settings
+from adminview.cli.deployment.find import (
+    check_deployed,
+    check_model,
+    check_streams,
+    find_settings,
+    known_source,
+)
 from adminview.cli.deployment.stacks import RECOVERY
 from adminview.cli.options import Json, MaxRcu, MaxWcu, Prefix, Stage
 from adminview.cli.output.bulk import UNFINISHED, progress, report
@@ -66,6 +72,8 @@ def _command(kind: str, about: str) -> Callable[..., None]:
         stage: Stage = None,
         prefix: Prefix = "",
     ) -> None:
+        for name in source or ():
+            known_source(registry(), name)
         deployment = Deployment.from_options(stage, prefix, os.environ)
         settings = find_settings(registry(), deployment)
         everything = [EVERYTHING] if kind == SWEEP else [*settings.sources]

@@ -20,7 +20,13 @@ from adminview.cli.bulk.segment_pool import Limits, RunOptions, SegmentPool, con
 from adminview.cli.bulk.state_machine import ExecutionRequest, as_event
 from adminview.cli.commands.backfill import Deployed, Restart, expected_items, run_on_aws
 from adminview.cli.deployment.deployment import Deployment
-from adminview.cli.deployment.find import Throttled, check_deployed, check_model, find_settings
+from adminview.cli.deployment.find import (
+    Throttled,
+    check_deployed,
+    check_model,
+    find_settings,
+    known_source,
+)
 from adminview.cli.deployment.stacks import RECOVERY
 from adminview.cli.deployment.totals_lag import totals_lag
 from adminview.cli.options import Json, MaxRcu, Prefix, Stage
@@ -107,15 +113,14 @@ def verify(  # noqa: PLR0913 - a command's options
     if max_rcu is not None and not isfinite(max_rcu):
         msg = "give a finite number of read units per second"
         raise typer.BadParameter(msg, param_hint="--max-rcu")
+    scope = Scope(segments, sample, repair, grace).check()
+    _check_source(source, totals=totals)
     deployment = Deployment.from_options(stage, prefix, os.environ)
     settings = find_settings(registry(), deployment)
     check_model(registry(), settings)
-    scope = Scope(segments, sample, repair, grace).check()
     check = Throttled(partial(check_deployed, registry(), deployment))
-    if totals:
-        _check_source(source)
-        if not deployment.local:
-            _check_lag(totals_lag(deployment), grace)
+    if totals and not deployment.local:
+        _check_lag(totals_lag(deployment), grace)
     options = VerifyOptions(scope, source, restart, as_json, totals)
     bulk = connect(registry(), settings, Limits(max_rcu), check)
     if deployed:
@@ -183,8 +188,11 @@ def _expected(bulk: Bulk, run: str, scope: Scope) -> int | None:
     return None if expected is None else round(expected * share)
 
 
-def _check_source(source: str | None) -> None:
+def _check_source(source: str | None, *, totals: bool) -> None:
+    """Refuse a source that is not declared, and any source with totals."""
     if source is not None:
+        known_source(registry(), source)
+    if source is not None and totals:
         msg = "rows of all sources contribute to a total: leave --source out"
         raise typer.BadParameter(msg, param_hint="--source")
 
