@@ -23,7 +23,7 @@ demo: $(DEMO)/ready $(if $(filter dynamodb-local,$(ENGINE)),node_modules/ready) 
 test: .venv/ready node_modules/ready $(PAGE) ## Run the test suite, but for the slow tests
 	pytest -n auto --dist loadgroup -m "not slow"
 
-slow: .venv/ready node_modules/ready $(PAGE) ## Run the slow tests: large tables, planted faults, plans stopped everywhere
+slow: .venv/ready node_modules/ready $(PAGE) ## Run the slow tests: large tables, planted faults, plans stopped everywhere, browsers
 	pytest -n auto --dist loadgroup -m slow
 
 e2e: .venv/ready node_modules/ready .venv-cloud/ready ## Deploy with the real CDK command to a local cloud, and use that

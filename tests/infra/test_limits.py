@@ -14,6 +14,8 @@ from tests.infra.test_doctor import deployed
 from tests.support.synthesis import Assembly, imported, synthesize
 from tests.support.view_files import load_view_file
 
+pytestmark = pytest.mark.slow
+
 SOURCES, PATTERNS, TOTALS = 100, 300, 50
 ENVIRONMENT_BYTES = 4096
 TEMPLATE_BYTES = 1024 * 1024  # in S3

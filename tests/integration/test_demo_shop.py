@@ -80,6 +80,7 @@ def test_the_whole_demo_prints_the_rows_of_every_access_pattern() -> None:
     assert "Created from the view files of the shop" in lines
 
 
+@pytest.mark.slow
 def test_the_printed_variables_select_the_shop_in_the_folder_of_another_app(
     demo: Background, app: Path
 ) -> None:

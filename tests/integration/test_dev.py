@@ -292,6 +292,7 @@ def java_processes() -> set[str]:
     return {line.split()[0] for line in listed.stdout.splitlines() if "DynamoDBLocal.jar" in line}
 
 
+@pytest.mark.slow
 def test_data_is_loaded_and_kept_on_either_engine(hour: Hour) -> None:
     if not IN_CI and (not shutil.which("java") or not hour.environment[LOCATION]):
         pytest.skip("there is no DynamoDB Local")

@@ -19,6 +19,8 @@ from tests.support import shop
 from tests.support.background import ROOT, Background, run_command
 from tests.support.model import order, registry
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def environment(engine: Engine) -> dict[str, str]:

@@ -324,6 +324,7 @@ def test_what_others_do_to_an_item_while_a_page_is_done_is_what_counts(
     }
 
 
+@pytest.mark.slow
 def test_an_item_that_never_stands_still_is_counted_and_left_to_the_next_run(
     cloud: LocalCloud, service: Interrupted
 ) -> None:

@@ -11,6 +11,8 @@ from adminview.cli.planning.apply import PlanError
 from adminview.local.engines import Engine
 from tests.support.live_deployment import ANSWERED, BUILDING, GONE, Lab, load
 
+pytestmark = pytest.mark.slow
+
 ORDERS = '''
 """Orders."""
 
@@ -239,7 +241,6 @@ def test_every_access_pattern_is_right_at_every_moment_of_a_change(lab: Lab) -> 
     check_end(lab)
 
 
-@pytest.mark.slow
 def test_a_plan_stopped_after_every_step_is_finished_by_others(lab: Lab) -> None:
     agreed = lab.application(lab.new).plan().destroyed
     done: list[str] = []
@@ -264,7 +265,6 @@ def stop_soon(lab: Lab, agreed: Collection[str]) -> tuple[list[str], bool]:
     return begun, application.apply(agreed)
 
 
-@pytest.mark.slow
 def test_somebody_may_go_back_in_the_middle_of_a_plan(lab: Lab) -> None:
     """Stop in the midst of the second backfill, go back to the old model, and forward again."""
     agreed = lab.application(lab.new).plan().destroyed

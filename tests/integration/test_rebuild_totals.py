@@ -29,6 +29,8 @@ from adminview.totals.changes import contributions
 from tests.support.backfill_workers import bulk_of
 from tests.support.live_deployment import Lab, load
 
+pytestmark = pytest.mark.slow
+
 TOTALS = totals_table(VIEW_TABLE)
 ORDERS = '''
 """Orders, counted by status."""

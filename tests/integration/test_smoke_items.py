@@ -105,6 +105,7 @@ def restoring(lab: Lab, change: Callable[[Attributes], Attributes]) -> Callable[
     return settle
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -157,6 +158,7 @@ def test_a_poison_item_is_dead_lettered_and_a_replay_clears_it(lab: Lab) -> None
     assert lab.cloud.letters() == []
 
 
+@pytest.mark.slow
 def test_a_failure_without_a_dead_letter_fails(lab: Lab) -> None:
     def lose() -> None:
         lab.cloud.settle()

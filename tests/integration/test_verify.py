@@ -318,6 +318,7 @@ def environ(engine: Engine) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_it_and_the_same_command_goes_on(
     start: Callable[[Registry], LocalCloud], environ: dict[str, str]
 ) -> None:

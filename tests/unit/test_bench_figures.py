@@ -285,6 +285,7 @@ def test_estimates_that_differ_from_the_measurement_are_reported() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_quick_run_ends_with_the_ratios_and_writes_its_results(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "bench", "--quick", "--out", str(tmp_path)],
