@@ -79,7 +79,7 @@ class Bulk:
             msg = f"rows of all sources contribute to a total: verify all, not {subject!r}"
             raise SettingsError(msg)
         if subject not in known and not whole:
-            msg = f"no {noun} is named {subject!r}; declared: {', '.join(known) or 'none'}"
+            msg = f"no {noun} is named {subject!r}; declared are {', '.join(known) or 'none'}"
             raise SettingsError(msg)
         return f"{kind}/{subject}"
 

@@ -161,7 +161,7 @@ def test_a_source_that_is_not_declared_is_refused_by_name(shop: LocalCloud) -> N
     for command in ("backfill", "sweep"):
         refused = adminview(command, "--source", "Nope")
         assert refused.exit_code == 2
-        assert "no source is named 'Nope'; declared: " in refused.stderr
+        assert "no source is named 'Nope'; declared are " in refused.stderr
     assert shop.rows() == []
 
 

@@ -20,6 +20,8 @@ from adminview.model.row import MODEL, VIEW_TABLE
 from tests.support.console import HOST, REASON, ConsoleClient
 from tests.support.view_files import load_view_file
 
+pytestmark = pytest.mark.slow
+
 VIEW = '''
 from collections.abc import Iterator
 from adminview import Item, Row, Source, view

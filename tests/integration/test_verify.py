@@ -205,6 +205,7 @@ def test_a_planted_difference_is_found_and_repaired_while_traffic_goes_on(
     assert report["items"] + report["rows"] == compared
 
 
+@pytest.mark.slow
 def test_drift_is_repaired_while_a_service_keeps_writing(
     shop_cloud: LocalCloud,
 ) -> None:
@@ -232,6 +233,7 @@ def test_drift_is_repaired_while_a_service_keeps_writing(
     assert (status, differences(report)) == (0, [])
 
 
+@pytest.mark.slow
 def test_segments_cover_all_and_a_sample_its_share(shop_cloud: LocalCloud) -> None:
     whole = run(shop_cloud, segments=1)[1]
     for segments in (3, 16):

@@ -54,9 +54,9 @@ def test_a_run_is_named_by_what_is_done_and_to_what(world: World) -> None:
     assert world.bulk.run("backfill", "Notes") == "backfill/Notes"
     assert world.bulk.run("sweep") == "sweep/*"
     for kind, subject, known in (
-        ("backfill", "Nope", "no source is named 'Nope'; declared: Things, Notes"),
+        ("backfill", "Nope", "no source is named 'Nope'; declared are Things, Notes"),
         ("backfill", "*", r"no source is named '\*'"),
-        ("migrate", "x", "no migration is named 'x'; declared: none"),
+        ("migrate", "x", "no migration is named 'x'; declared are none"),
         ("migrate", None, "no migration is named None"),
         ("bakfill", "Things", "no task is named 'bakfill'; choose one of backfill, sweep, migrate"),
     ):

@@ -61,6 +61,7 @@ def test_the_shop_is_generated_on_request(tmp_path: Path) -> None:
     assert locked == (ROOT / "model.lock.json").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", ["starter", pytest.param("shop", marks=pytest.mark.shop)])
 def test_plain_pytest_passes_in_the_generated_app(tmp_path: Path, example: str) -> None:
     assert init(tmp_path / "app", "--example", example).exit_code == 0

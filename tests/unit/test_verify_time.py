@@ -179,7 +179,7 @@ def test_a_sample_takes_few_calls(share: float) -> None:
 def test_what_cannot_be_meant_is_refused(lab: Lab, options: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match="choose"):
         lab.verify(**options)
-    with pytest.raises(SettingsError, match="no source is named 'Nothing'; declared: Things"):
+    with pytest.raises(SettingsError, match="no source is named 'Nothing'; declared are Things"):
         lab.verify("Nothing")
 
 

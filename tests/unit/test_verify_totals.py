@@ -443,4 +443,4 @@ def test_totals_that_are_behind_are_not_verified() -> None:
 
 def test_totals_of_one_source_cannot_be_verified() -> None:
     with pytest.raises(BadParameter, match="leave --source out"):
-        _check_source("Orders")
+        _check_source("Orders", totals=True)
