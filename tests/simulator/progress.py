@@ -3,8 +3,9 @@
 from json import loads
 from typing import Any
 
+from adminview.bulk.lease_table import BUILT
 from adminview.bulk.runs import BACKFILL
-from adminview.model.readiness import progress_table
+from adminview.model.readiness import FACTS, progress_table
 from tests.simulator.calls import Calls
 from tests.simulator.faults import Fault
 from tests.support.fakes import TABLE, refusal
@@ -29,6 +30,11 @@ class ProgressRows:
             if run.startswith(BACKFILL)
             for key in loads(item["state"]["S"])["intent"]
         }
+
+    def completed_by(self, run: str) -> str:
+        """Return the model whose code has completed a run last; "" if there is none."""
+        item = self._items.get((BUILT, run))
+        return str(loads(item[FACTS]["S"])["model"]) if item else ""
 
     def held_until(self, holder: str) -> float:
         """Return until when no other worker can take over a worker's segment."""
